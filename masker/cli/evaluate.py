@@ -1,0 +1,178 @@
+"""masker evaluate: score rewritten lines."""
+
+import glob
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from masker.cli import app
+from masker.errors import MaskerError, unknown
+
+if TYPE_CHECKING:
+    from masker.metrics.report import Direction, Report
+    from masker.metrics.tally import Figure
+
+DICTIONARY = Path("yelp", "li_bleu.dict.tsv")  # under MASKER_DATA
+FORMATS = ["table", "json"]
+
+
+@app.command("evaluate")
+def evaluate(
+    source: Annotated[list[str], typer.Option(metavar="FILE", help="Texts before the rewriting, one a line.")],
+    output: Annotated[list[str], typer.Option(metavar="FILE", help="The same texts rewritten, line by line.")],
+    to: Annotated[list[str], typer.Option(metavar="DOMAIN", help="The domain that the outputs should belong to.")],
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="A human rewriting; repeat it, or quote a pattern such as 'ref?.txt'."),
+    ] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(metavar="DIR", help="A judge made by 'masker judge fit'; may be repeated.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Compute only this; may be repeated. Default: all that the files allow."),
+    ] = None,
+    format: Annotated[str, typer.Option(help="table or json.")] = "table",
+    no_normalise: Annotated[
+        bool, typer.Option("--no-normalise", help="Compare texts as they are. A judge reads them as it was trained to.")
+    ] = False,
+    paper_reference: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="The raw reference of paper_bleu. Default: the first --reference."),
+    ] = None,
+    paper_bleu_dict: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Word list of paper_bleu. Default: $MASKER_DATA/yelp/li_bleu.dict.tsv."),
+    ] = None,
+    fluency_model: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Causal or masked LM (a Hugging Face folder) for fluency.")
+    ] = None,
+) -> None:
+    """Score rewritten texts: one direction, or several and their average.
+
+    Metrics: exact, sari, sari_lasertagger, bleu, self_bleu, paper_bleu, style_accuracy, copied, length_ratio, fluency,
+    joint. All from 0 to 100, but length_ratio is a ratio and fluency nats per word. Intervals are 95 % bootstrap.
+
+    Texts are normalised first, the same for everyone: lower case, straight quotes, punctuation and clitics split off as
+    in the Penn Treebank ("It's fine." becomes "it 's fine ."). Lines tokenised so already do not change. paper_bleu is
+    exempt from it.
+
+    For two directions repeat --source, --output and --to in the same order, and give the references of the first
+    direction before those of the second; they are shared out evenly:
+
+    masker evaluate --source neg.txt --output neg.out --to positive --reference 'neg.ref?' --source pos.txt --output
+    pos.out --to negative --reference 'pos.ref?' --judge judges/ngram
+    """
+    from masker.metrics.report import evaluate as score
+
+    if format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    directions, files = _directions(source, output, to, reference or [], paper_reference or [])
+    dictionary = None
+    if not metric or "paper_bleu" in metric:
+        from masker.metrics.paper_bleu import read_dictionary
+
+        path = paper_bleu_dict or _default_dictionary()
+        dictionary = read_dictionary(path) if path else None
+    judges = []
+    if judge:
+        from masker.style import Judge
+
+        judges = [Judge.from_pretrained(folder) for folder in judge]
+    report = score(
+        directions,
+        judges=judges,
+        metrics=metric or [],
+        paper_dictionary=dictionary,
+        fluency_model=fluency_model,
+        normalised=not no_normalise,
+    )
+    if format == "json":
+        result = report.to_dict()
+        for entry, folder in zip(result["judges"], judge or [], strict=False):
+            entry["path"] = folder
+        for entry, names in zip(result["directions"], files, strict=True):
+            entry["files"] = names
+        typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
+    else:
+        _print_table(report, files)
+
+
+def _directions(
+    sources: list[str], outputs: list[str], to: list[str], references: list[str], paper: list[str]
+) -> tuple[list["Direction"], list[dict[str, Any]]]:
+    """The directions, and which files each was made of: shown to the user, so that a mix-up can be seen."""
+    from masker.metrics.report import Direction
+
+    n = len(sources)
+    if len(outputs) != n or len(to) != n:
+        counts = f"{n} --source, {len(outputs)} --output and {len(to)} --to"
+        raise MaskerError(f"{counts}; give each of them once for every direction")
+    if len(references) % n or len(paper) not in (0, n):
+        counts = f"{len(references)} --reference and {len(paper)} --paper-reference for {n} directions"
+        raise MaskerError(f"{counts}; give equally many references for each, and one paper reference or none")
+    directions: list[Direction] = []
+    files: list[dict[str, Any]] = []
+    share = len(references) // n
+    for i in range(n):
+        own = [path for pattern in references[i * share : (i + 1) * share] for path in _matches(pattern)]
+        raw = paper[i] if paper else None
+        directions.append(
+            Direction.from_files(to=to[i], source=sources[i], output=outputs[i], references=own, paper_reference=raw)
+        )
+        files.append({"source": sources[i], "output": outputs[i], "references": own, "paper_reference": raw})
+    return directions, files
+
+
+def _matches(pattern: str) -> list[str]:
+    """The files that a pattern stands for; a name without wildcards, or of an existing file, is itself."""
+    if Path(pattern).exists() or not glob.has_magic(pattern):
+        return [pattern]
+    found = sorted(glob.glob(pattern))
+    if not found:
+        raise MaskerError(f"no file matches --reference '{pattern}'")
+    return found
+
+
+def _default_dictionary() -> Path | None:
+    data = os.environ.get("MASKER_DATA")
+    path = Path(data, DICTIONARY) if data else None
+    return path if path and path.is_file() else None
+
+
+def _print_table(report: "Report", files: list[dict[str, Any]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(highlight=False, soft_wrap=True)
+    console.width = max(console.width, 100)  # a figure cut off is worse than a line that the terminal wraps
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    several = len(report.directions) > 1
+    columns = [(f"to {to}", figures) for to, figures in report.directions]
+    columns += [("average", report.average)] if several else []
+    for name, _ in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in report.average:
+        table.add_row(name, *(escape(_cell(figures[name])) for _, figures in columns))
+    console.print(table)
+    for (to, _), names in zip(report.directions, files, strict=True):
+        references = f", {len(names['references'])} reference(s)" if names["references"] else ""
+        console.print(f"to {to}: {names['source']} -> {names['output']}{references}", markup=False)
+    for number, judge in enumerate(report.judges, 1):
+        found = _cell(judge.style_accuracy)
+        console.print(
+            f"judge {number}, {judge.kind}, {judge.dev_accuracy:.2f} % right on dev: style accuracy {found}",
+            markup=False,
+        )
+    for name, value in report.notes.items():
+        console.print(f"{name}: {value}", markup=False)
+
+
+def _cell(figure: "Figure") -> str:
+    return f"{figure.value:.2f} [{figure.low:.2f}, {figure.high:.2f}]"

@@ -1,0 +1,50 @@
+"""masker explain: every span of a text with its scores."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from masker.cli import _options as o
+from masker.cli import app
+from masker.cli._output import choice, err
+
+
+@app.command()
+def explain(
+    text: Annotated[str, typer.Argument(help="The text.")],
+    to: o.To = ...,  # type: ignore[assignment]
+    from_: o.From = None,
+    model: o.Model = None,
+    source_model: o.SourceModel = None,
+    format: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the paper's Figure 1 into this file.")] = None,
+    min_score: o.MinScore = 0.0,
+    no_source_score: o.NoSourceScore = False,
+    protect: o.Protect = None,
+    forbid: o.Forbid = None,
+    max_words: o.MaxWords = 2000,
+    device: o.Device = None,
+) -> None:
+    """Show the likelihoods and scores of every span, as in the paper's appendix, and which edit they lead to."""
+    choice("format", format, ["table", "json"])
+    from masker.api import Masker
+
+    masker = Masker.from_pretrained(model, source_model, device=device, max_words=max_words)
+    explanation = masker.explain(
+        text, to, from_, min_score=min_score, source_score=not no_source_score, protect=protect, forbid=o.words(forbid)
+    )
+    if plot is not None:
+        explanation.plot(plot)
+        err.print(f"wrote {plot}", markup=False)
+    if format == "json":
+        sys.stdout.write(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=2) + "\n")
+        return
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=180)
+    console.print(explanation)
+    console.print(explanation.rewrite, soft_wrap=True)

@@ -1,0 +1,23 @@
+"""masker info: what a model is and how it was made."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from masker.cli import app
+
+
+@app.command()
+def info(
+    model: Annotated[
+        str | None, typer.Argument(help="Model folder or Hugging Face id [default: the embedded one].")
+    ] = None,
+) -> None:
+    """Print domains, size, n_p, how a model was made and its scores."""
+    from masker.card import facts
+    from masker.model import PaddedMLM
+
+    console = Console(highlight=False, soft_wrap=True)
+    for name, value in facts(PaddedMLM.from_pretrained(model), model or "the embedded model"):
+        console.print(f"{name:<18}", value, markup=False)

@@ -1,0 +1,227 @@
+"""The paper's method: the span where the domains disagree most is deleted and infilled. Edit, Rewrite, edit_texts."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from masker.padding import Frame
+from masker.scoring import Side, SpanScores, score_spans
+from masker.spans import enumerate_spans, protected_words
+from masker.surface import infill_words, replacement
+from masker.text import Text
+from masker.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Edit:
+    """`source[start:end]`, which is `old`, becomes `new`; and the scores that made it so."""
+
+    start: int
+    end: int
+    old: str
+    new: str
+    score: float
+    target_score: float
+    source_score: float
+
+    def apply(self, source: str) -> str:
+        return source[: self.start] + self.new + source[self.end :]
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """A rewritten text: applying `edits` to `source` gives `text`. `reason` says why where nothing was changed."""
+
+    source: str
+    text: str
+    from_: str | None
+    to: str
+    edits: tuple[Edit, ...] = ()
+    alternatives: tuple["Rewrite", ...] | None = None
+    reason: str | None = None
+
+    @property
+    def score(self) -> float:
+        return sum(edit.score for edit in self.edits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in JSONL."""
+        record: dict[str, Any] = {"source": self.source, "text": self.text, "from": self.from_, "to": self.to}
+        record["edits"] = [_rounded(asdict(edit)) for edit in self.edits]
+        if self.alternatives is not None:
+            record["alternatives"] = [
+                {"text": a.text, "score": round(a.score, 6), "edits": [_rounded(asdict(e)) for e in a.edits]}
+                for a in self.alternatives
+            ]
+        if self.reason is not None:
+            record["reason"] = self.reason
+        return record
+
+    def __str__(self) -> str:
+        from masker.show import diff_text
+
+        return diff_text(self)
+
+    def __rich__(self) -> Any:
+        from masker.show import diff_rich
+
+        return diff_rich(self)
+
+    def _repr_html_(self) -> str:
+        from masker.show import diff_html
+
+        return diff_html(self)
+
+
+def _rounded(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: round(value, 6) if isinstance(value, float) else value for key, value in record.items()}
+
+
+@dataclass(frozen=True)
+class Task:
+    """From which domain to which, with what model, and what may not be touched or inserted."""
+
+    vocabulary: Vocabulary
+    frame: Frame
+    window: int
+    to: str
+    from_: str | None
+    target: Side
+    source: Side | None  # None: a single domain, or the ablation without SourceScore
+    protect: re.Pattern[str] | None = None
+    forbid: Collection[str] = field(default_factory=frozenset)
+    batch_tokens: int = 8192
+
+    def keep(self, text: Text) -> list[tuple[int, int]]:
+        """Character ranges that no edit may touch."""
+        return [m.span() for m in self.protect.finditer(text.source)] if self.protect else []
+
+    def allowed(self) -> np.ndarray:
+        """[V] which pieces may be infilled: the forbidden words of one piece are left out beforehand."""
+        allowed = self.vocabulary.infillable.copy()
+        for word in self.forbid:
+            for spaced in (True, False):
+                pieces = [p for w in self.vocabulary.chunk(word, spaced=spaced) for p in w[2]]
+                if len(pieces) == 1:
+                    allowed[pieces] = False
+        return allowed
+
+    def score(self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]]) -> list[SpanScores]:
+        spans = [enumerate_spans(text, self.frame.n_p, k) for text, k in zip(texts, keep, strict=True)]
+        return score_spans(
+            texts, spans, target=self.target, source=self.source, frame=self.frame, window=self.window,
+            allowed=self.allowed(), batch_tokens=self.batch_tokens,
+        )  # fmt: skip
+
+
+def candidates(task: Task, scores: SpanScores) -> np.ndarray:
+    """[S] bool: spans whose infill is an edit at all.
+
+    It is none if it is what stands there already, if it begins with a continuation piece, or if no word would be left.
+    """
+    text, pad = scores.text, task.frame.pad
+    continuation = task.vocabulary.continuation
+    found = np.zeros(len(scores.spans), dtype=bool)
+    for k, span in enumerate(scores.spans):
+        infill = scores.infills[k][scores.infills[k] != pad]
+        old = text.pieces[text.bounds[span.start] : text.bounds[span.stop]]
+        if len(infill) == 0:
+            found[k] = 0 < span.stop - span.start < len(text.words)
+        else:
+            broken = continuation[infill[0]] and not (task.vocabulary.spaced and _follows_directly(text, span.start))
+            found[k] = infill.tolist() != old and not broken
+    return found
+
+
+def _follows_directly(text: Text, i: int) -> bool:
+    """Whether no white space stands before word i."""
+    return i == 0 or (i < len(text.words) and text.words[i].start == text.words[i - 1].end)
+
+
+def best_edits(
+    task: Task, scores: SpanScores, *, top: int, min_score: float, keep: Sequence[tuple[int, int]]
+) -> list[tuple[int, Edit]]:
+    """The `top` best edits of a text and their spans, best first: argmax over i, j of Score(i, j) where `top` is 1."""
+    text, fixed = scores.text, protected_words(scores.text, keep)
+    total, target, source = scores.score, scores.target_score, scores.source_score
+    possible = candidates(task, scores) & (total > min_score)
+    edits: list[tuple[int, Edit]] = []
+    for k in np.argsort(-total, kind="stable"):
+        if len(edits) == top or not total[k] > min_score:
+            break
+        if not possible[k]:
+            continue
+        span = scores.spans[k]
+        # the word before it is context enough to decode an infill in
+        left = text.words[span.start - 1].pieces if span.start else ()
+        infill = task.vocabulary.infill(left, scores.infills[k].tolist())
+        if task.forbid and {w.lower() for w in infill_words(infill)} & {w.lower() for w in task.forbid}:
+            continue
+        r = replacement(text, span, infill, fixed=fixed)
+        old = text.source[r.start : r.end]
+        if r.new != old:
+            edit = Edit(r.start, r.end, old, r.new, float(total[k]), float(target[k]), float(source[k]))
+            edits.append((int(k), edit))
+    return edits
+
+
+def edit_texts(
+    task: Task, sources: Sequence[str], *, max_edits: int = 1, min_score: float = 0.0, top: int = 0
+) -> list[Rewrite]:
+    """Rewrite several texts. With `max_edits` above 1 the method is applied again, but never to words it inserted."""
+    rewrites = [Rewrite(s, s, task.from_, task.to, reason=None if s.strip() else "no words") for s in sources]
+    going = [k for k, source in enumerate(sources) if source.strip()]
+    for turn in range(max_edits):
+        texts = [task.vocabulary.read(rewrites[k].text) for k in going]
+        keep = [task.keep(t) + _inserted(rewrites[k].edits) for k, t in zip(going, texts, strict=True)]
+        changed = []
+        for k, scores, kept in zip(going, task.score(texts, keep), keep, strict=True):
+            edits = [e for _, e in best_edits(task, scores, top=max(1, top), min_score=min_score, keep=kept)]
+            before = rewrites[k]
+            if edits:
+                rewrites[k] = replace(before, text=edits[0].apply(before.text), edits=_compose(before, edits[0]))
+                changed.append(k)
+            elif turn == 0:
+                rewrites[k] = replace(before, reason=_why_not(task, scores, min_score))
+            if top and turn == 0:
+                others = tuple(replace(before, text=e.apply(before.source), edits=(e,)) for e in edits)
+                rewrites[k] = replace(rewrites[k], alternatives=others)
+        going = changed
+    return rewrites
+
+
+def _why_not(task: Task, scores: SpanScores, min_score: float) -> str:
+    possible = candidates(task, scores)
+    if not possible.any():
+        return "no span has an infill other than the words that stand there"
+    best = float(scores.score[possible].max())
+    return f"the best edit scores {best:.4f}, not above {min_score:g}"
+
+
+def _inserted(edits: Sequence[Edit]) -> list[tuple[int, int]]:
+    """Where the new words of edits lie in the edited text."""
+    ranges, shift = [], 0
+    for edit in edits:
+        ranges.append((edit.start + shift, edit.start + shift + len(edit.new)))
+        shift += len(edit.new) - (edit.end - edit.start)
+    return ranges
+
+
+def _compose(before: Rewrite, edit: Edit) -> tuple[Edit, ...]:
+    """The edits of a rewrite and one more, given in its text, all as edits of the source. Those that touch become one."""
+    placed = list(zip(before.edits, _inserted(before.edits), strict=True))
+    touching = [(known, a, b) for known, (a, b) in placed if a <= edit.end and edit.start <= b]
+    start = min([edit.start, *(a for _, a, _ in touching)])
+    end = max([edit.end, *(b for _, _, b in touching)])
+    new = before.text[start : edit.start] + edit.new + before.text[edit.end : end]
+    # the text is longer than the source by what the edits before `start`, and then those before `end`, have grown it
+    back = sum(len(known.new) - len(known.old) for known, (_, b) in placed if b < start)
+    start, end = start - back, end - back - sum(len(known.new) - len(known.old) for known, _, _ in touching)
+    merged = [edit, *(known for known, _, _ in touching)]
+    sums = (sum(getattr(e, name) for e in merged) for name in ("score", "target_score", "source_score"))
+    apart = [known for known, (a, b) in placed if b < edit.start or edit.end < a]
+    union = Edit(start, end, before.source[start:end], new, *sums)
+    return tuple(sorted([*apart, union], key=lambda e: (e.start, e.end)))

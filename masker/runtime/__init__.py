@@ -1,0 +1,1 @@
+"""Where log-probabilities are computed. The core knows only the protocol `masker.model.Runtime`."""

@@ -1,0 +1,24 @@
+"""The plain runtime: PyTorch on whatever device there is."""
+
+import torch
+from torch import Tensor
+
+from masker.model import PaddedMLM, SlotScores
+
+
+class TorchRuntime:
+    """Float32 on the CPU, bfloat16 on a GPU; the vocabulary is only ever projected to at the masks."""
+
+    def __init__(self, model: PaddedMLM, device: str | torch.device | None = None) -> None:
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.model = model.to(self.device).eval()
+
+    @torch.inference_mode()
+    def __call__(self, ids: Tensor, attention: Tensor, slots: Tensor, asked: Tensor, bias: Tensor | None) -> SlotScores:
+        on = self.device
+        with torch.autocast(on.type, torch.bfloat16, enabled=on.type == "cuda"):
+            logits = self.model(ids.to(on), attention.to(on), slots.to(on)).float()  # [B, n_p, V]
+        norm = logits.logsumexp(-1)  # [B, n_p]
+        asked_log_p = logits.gather(2, asked.to(on)) - norm[:, :, None]
+        top, best = (logits if bias is None else logits + bias.to(on)).max(-1)
+        return SlotScores(best.cpu(), (top - norm).cpu(), asked_log_p.cpu())

@@ -1,0 +1,90 @@
+"""Text: words and wordpieces with the characters they came from.
+
+A word is a whitespace chunk with its outer punctuation split off: `"Don't!"` has the words `"`, `Don't`, `!` and `"`.
+Pieces never cross a word, so a span of words is always a span of whole pieces.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+_CHUNK = re.compile(r"\S+")
+_CLITIC = re.compile(r"['’](?:m|s|re|ve|ll|d|t|em|n|til|cause|tis|twas)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def is_punctuation(character: str) -> bool:
+    """Punctuation that is split off a word. An underscore never is: `_num_` is one word."""
+    return character in "`´" or (character != "_" and unicodedata.category(character).startswith("P"))
+
+
+def is_clitic(word: str) -> bool:
+    """`'s`, `'m`, `n't` and their like: written onto the word before, or apart in space-tokenised text."""
+    return bool(_CLITIC.fullmatch(word)) or word.lower() in ("n't", "n’t")
+
+
+def split_chunk(chunk: str) -> list[tuple[int, int]]:
+    """The words of one whitespace chunk, as offsets. A run of one punctuation mark (`...`, `!!`) is one word."""
+    left, right = 0, len(chunk)
+    while right > 0 and is_punctuation(chunk[right - 1]):
+        right -= 1
+    while left < right and is_punctuation(chunk[left]):
+        left += 1
+    if 0 < left < right and _CLITIC.fullmatch(chunk, left - 1, right):
+        left -= 1  # 'm keeps its apostrophe
+    edges = [*_runs(chunk, 0, left), left, right, *_runs(chunk, right, len(chunk))]
+    edges = sorted({0, *edges, len(chunk)})
+    return list(zip(edges[:-1], edges[1:], strict=True))
+
+
+def _runs(chunk: str, start: int, stop: int) -> list[int]:
+    return [k for k in range(start + 1, stop) if chunk[k] != chunk[k - 1]]
+
+
+def split_words(source: str) -> list[tuple[int, int]]:
+    """Character offsets of all words of a text."""
+    return [(m.start() + a, m.start() + b) for m in _CHUNK.finditer(source) for a, b in split_chunk(m.group())]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """Characters `start` to `end` of the source and the ids and character offsets of their wordpieces."""
+
+    start: int
+    end: int
+    pieces: tuple[int, ...]
+    offsets: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A source string with its words. `vocabulary.Vocabulary.read` makes one."""
+
+    source: str
+    words: tuple[Word, ...]
+
+    def __str__(self) -> str:
+        return self.source
+
+    def word(self, i: int) -> str:
+        return self.source[self.words[i].start : self.words[i].end]
+
+    @cached_property
+    def pieces(self) -> list[int]:
+        """Ids of all pieces, w_1 .. w_|W|."""
+        return [piece for word in self.words for piece in word.pieces]
+
+    @cached_property
+    def bounds(self) -> list[int]:
+        """Index of each word's first piece, and the number of pieces at the end: word i is `pieces[bounds[i]:bounds[i+1]]`."""
+        bounds = [0]
+        for word in self.words:
+            bounds.append(bounds[-1] + len(word.pieces))
+        return bounds
+
+    @cached_property
+    def final(self) -> int | None:
+        """Index of the final word if it is punctuation: the paper never touches it."""
+        last = len(self.words) - 1
+        return last if last >= 0 and all(map(is_punctuation, self.word(last))) else None

@@ -1,0 +1,144 @@
+"""Checkpoints of a run, written whole or not at all, and its metrics. Everything is safetensors and JSON."""
+
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from masker._files import save_tensors, staged
+from masker.errors import MaskerError
+from masker.model import PaddedMLM
+
+FOLDER = "checkpoints"
+_MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+
+
+@dataclass
+class State:
+    """Where a run stands."""
+
+    step: int = 0
+    accuracy: float | None = None
+    best: float | None = None
+    best_loss: float = 0.0
+    best_step: int = 0
+    stale: int = 0  # evaluations since the best
+    seconds: float = 0.0
+
+    def note(self, accuracy: float, loss: float) -> bool:
+        """Take in a newly measured span accuracy; whether it is the best so far. Where it is equal, the loss decides."""
+        self.accuracy = accuracy
+        if self.best is not None and (accuracy, -loss) <= (self.best, -self.best_loss):
+            self.stale += 1
+            return False
+        self.best, self.best_loss, self.best_step, self.stale = accuracy, loss, self.step, 0
+        return True
+
+
+def start(out: Path) -> None:
+    """Begin a run: leftovers of an earlier one in the same folder go."""
+    for folder in (FOLDER, "tensorboard"):
+        shutil.rmtree(out / folder, ignore_errors=True)
+    (out / "metrics.jsonl").unlink(missing_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
+
+
+def save(out: Path, model: PaddedMLM, optimizer: Any, state: State, fingerprint: dict[str, Any], *, best: bool) -> None:
+    folder = out / FOLDER
+    weights = dict(model.named_parameters())
+    with staged(folder) as stage:
+        if best:
+            save_tensors(weights, stage / "best.safetensors")
+    name = f"step-{state.step:08d}"
+    with staged(folder) as stage:  # the folder is renamed as one, so weights, moments and state always belong together
+        inner = stage / name
+        inner.mkdir()
+        save_tensors(weights, inner / "model.safetensors")
+        save_tensors(_moments(optimizer), inner / "optimizer.safetensors")
+        (inner / "state.json").write_text(json.dumps({"state": asdict(state), "run": fingerprint}), "utf-8")
+    for old in folder.glob("step-*"):
+        if old.name != name:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def load(out: Path, model: PaddedMLM, optimizer: Any, fingerprint: dict[str, Any]) -> State:
+    from safetensors.torch import load_file
+
+    found = sorted((out / FOLDER).glob("step-*"))
+    if not found:
+        raise MaskerError(f"there is no checkpoint to resume in {out}; leave --resume out to start anew")
+    saved = json.loads((found[-1] / "state.json").read_text("utf-8"))
+    if differing := [key for key in fingerprint if json.loads(json.dumps(fingerprint[key])) != saved["run"].get(key)]:
+        raise MaskerError(f"the run in {out} was made with other {' and '.join(differing)}; resume it with the same")
+    _load_weights(model, load_file(found[-1] / "model.safetensors"))
+    _load_moments(optimizer, load_file(found[-1] / "optimizer.safetensors"))
+    return State(**saved["state"])
+
+
+def load_best(out: Path, model: PaddedMLM) -> None:
+    from safetensors.torch import load_file
+
+    _load_weights(model, load_file(out / FOLDER / "best.safetensors"))
+
+
+def finish(out: Path) -> None:
+    """Checkpoints have served their purpose once the model is saved."""
+    shutil.rmtree(out / FOLDER, ignore_errors=True)
+
+
+def _load_weights(model: PaddedMLM, weights: dict[str, Tensor]) -> None:
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weights[name])
+
+
+def _parameters(optimizer: Any) -> list[Tensor]:
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
+def _moments(optimizer: Any) -> dict[str, Tensor]:
+    state = optimizer.state
+    return {f"{k}.{m}": state[p][m] for k, p in enumerate(_parameters(optimizer)) for m in _MOMENTS if p in state}
+
+
+def _load_moments(optimizer: Any, moments: dict[str, Tensor]) -> None:
+    for k, parameter in enumerate(_parameters(optimizer)):
+        if f"{k}.step" in moments:
+            on = {m: moments[f"{k}.{m}"] for m in _MOMENTS}
+            fused = parameter.device.type == "cuda"
+            optimizer.state[parameter] = {
+                m: t.to(parameter.device) if fused or m != "step" else t for m, t in on.items()
+            }
+
+
+class Log:
+    """metrics.jsonl, and TensorBoard events where tensorboard is installed. Lines after the resumed step are dropped."""
+
+    def __init__(self, out: Path, step: int) -> None:
+        self._path = out / "metrics.jsonl"
+        if self._path.is_file():
+            lines = [line for line in self._path.read_text("utf-8").splitlines() if json.loads(line)["step"] <= step]
+            temporary = self._path.with_suffix(".tmp")
+            temporary.write_text("".join(line + "\n" for line in lines), "utf-8")
+            os.replace(temporary, self._path)
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._board: Any = SummaryWriter(str(out / "tensorboard"), purge_step=step + 1)
+        except ImportError:
+            self._board = None
+
+    def write(self, step: int, **values: float) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": step, **{k: round(v, 6) for k, v in values.items()}}) + "\n")
+        for name, value in values.items() if self._board else ():
+            self._board.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        if self._board:
+            self._board.close()

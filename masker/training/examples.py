@@ -1,0 +1,156 @@
+"""Training examples: texts as one flat tensor of pieces, and batches of masked rows drawn from it on the device."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from masker.padding import Frame, Masked, mask_spans, sample_spans
+from masker.vocabulary import Vocabulary
+
+SEGMENT = 13  # pretraining masks one span of about two pieces in every 13: about 15 % of the pieces
+_BLOCK = 20_000  # texts encoded at a time
+
+_worker: Vocabulary  # of a process that encodes texts
+
+
+@dataclass(frozen=True)
+class Pile:
+    """Texts of all domains. Row r shows pieces `lo[r]` to `hi[r]`; a text longer than the window has several rows."""
+
+    flat: Tensor  # [N] int32 ids
+    begins: Tensor  # [N + 1] bool, where a word begins, and at the end
+    lo: Tensor  # [R]
+    hi: Tensor  # [R]
+    domain: Tensor  # [R] id of the domain's token, 0 without domains
+
+    def __len__(self) -> int:
+        return len(self.lo)
+
+    @property
+    def pieces(self) -> int:
+        return len(self.flat)
+
+    def to(self, device: torch.device) -> "Pile":
+        return Pile(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
+
+    def fingerprint(self) -> str:
+        """Changes when any text does, so that a run is not resumed with other data."""
+        digest = hashlib.sha256(self.flat.numpy().tobytes())
+        digest.update(self.domain.numpy().tobytes())
+        return digest.hexdigest()[:16]
+
+    def draw(self, rows: Tensor, frame: Frame, generator: torch.Generator, *, domains: bool) -> Masked:
+        """Mask one span in each of the rows (fitting), or one in every SEGMENT pieces (pretraining, without domains)."""
+        lo, hi = self.lo[rows], self.hi[rows]
+        if domains:
+            starts, widths = sample_spans(self.begins, lo, hi, frame.n_p, generator)
+            masked = mask_spans(self.flat, lo, hi, starts[:, None], widths[:, None], frame, domain=True)
+            return replace(masked, ids=masked.with_domain(self.domain[rows]))
+        count = max(1, -(-int((hi - lo).max()) // SEGMENT))
+        left = lo[:, None] + SEGMENT * torch.arange(count, device=lo.device)  # [B, m] segments of a row
+        right = torch.minimum(left + SEGMENT, hi[:, None])
+        missing = left >= right
+        # one piece at the end of a segment is never masked, so that two spans do not touch
+        starts, widths = sample_spans(
+            self.begins, left.flatten(), (right - 1).clamp(min=left).flatten(), frame.n_p, generator, whole=False
+        )
+        starts = starts.view_as(left).masked_fill(missing, 1 << 40)
+        return mask_spans(self.flat, lo, hi, starts, widths.view_as(left), frame, domain=False)
+
+
+def build_pile(
+    vocabulary: Vocabulary, corpora: Sequence[tuple[Iterable[str], int]], *, window: int, workers: int = 1
+) -> Pile:
+    """Encode corpora, each with the id of its domain's token, into one pile."""
+    flats: list[np.ndarray] = []
+    begins: list[np.ndarray] = []
+    rows: list[np.ndarray] = []
+    at = 0
+    for texts, domain in corpora:
+        for ids, starts, sizes in _encoded(vocabulary, texts, workers):
+            stops = at + np.cumsum(sizes)
+            cut = _windows(stops - sizes, stops, starts, at, window)
+            rows.append(np.column_stack([cut, np.full(len(cut), domain)]))
+            flats.append(ids)
+            begins.append(starts)
+            at += len(ids)
+    table = torch.from_numpy(np.concatenate(rows) if rows else np.zeros((0, 3), dtype=np.int64))
+    return Pile(
+        flat=torch.from_numpy(np.concatenate(flats)),
+        begins=torch.from_numpy(np.concatenate([*begins, np.ones(1, dtype=bool)])),
+        lo=table[:, 0].contiguous(), hi=table[:, 1].contiguous(), domain=table[:, 2].contiguous(),
+    )  # fmt: skip
+
+
+def _windows(lo: np.ndarray, hi: np.ndarray, begins: np.ndarray, at: int, window: int) -> np.ndarray:
+    """Rows [R, 2]: whole texts, or consecutive windows of a longer one, cut at words."""
+    if (hi - lo).max(initial=0) <= window:
+        return np.column_stack([lo, hi])
+    rows = []
+    for a, b in zip(lo.tolist(), hi.tolist(), strict=True):
+        while b - a > window:
+            cut = a + window
+            while cut > a + 1 and not begins[cut - at]:
+                cut -= 1
+            cut = a + window if cut == a + 1 else cut
+            rows.append((a, cut))
+            a = cut
+        rows.append((a, b))
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def _encoded(
+    vocabulary: Vocabulary, texts: Iterable[str], workers: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    stream = iter(texts)
+    blocks = iter(lambda: list(islice(stream, _BLOCK)), [])
+    if workers <= 1:
+        yield from (_encode(vocabulary, block) for block in blocks)
+        return
+    with ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(vocabulary.tokenizer,)) as pool:
+        yield from pool.map(_work, blocks)
+
+
+def _start_worker(tokenizer: object) -> None:
+    global _worker
+    _worker = Vocabulary(tokenizer)
+
+
+def _work(texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return _encode(_worker, texts)
+
+
+def _encode(vocabulary: Vocabulary, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ids, word beginnings and number of pieces of texts. The same words and pieces as `Vocabulary.read` gives."""
+    ids: list[int] = []
+    begins: list[bool] = []
+    sizes = []
+    for text in texts:
+        before = len(ids)
+        for k, chunk in enumerate(text.split()):
+            for _, _, pieces, _ in vocabulary.chunk(chunk, spaced=k > 0):
+                ids.extend(pieces)
+                begins.append(True)
+                begins.extend([False] * (len(pieces) - 1))
+        sizes.append(len(ids) - before)
+    return np.array(ids, dtype=np.int32), np.array(begins, dtype=bool), np.array(sizes, dtype=np.int64)
+
+
+def order(lengths: np.ndarray, batch: int, epoch: int, seed: int) -> list[np.ndarray]:
+    """One epoch of batches: rows of like length together, to waste little on padding, batches in random order."""
+    rng = np.random.default_rng([seed, epoch])
+    rows = rng.permutation(len(lengths))
+    pool = 50 * batch
+    batches = []
+    for at in range(0, len(rows), pool):
+        part = rows[at : at + pool]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        batches += [part[k : k + batch] for k in range(0, len(part), batch)]
+    full = [b for b in batches if len(b) == batch] or [rng.choice(len(lengths), batch)]
+    return [full[k] for k in rng.permutation(len(full))]

@@ -1,0 +1,200 @@
+"""The training loop, the same for fitting domains and for pretraining.
+
+All randomness of a step (its rows, its spans, its dropout) follows from the seed and the step's number alone, so a run that
+was killed goes on as if nothing had happened, and several processes see what one would have seen.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from masker.errors import MaskerError
+from masker.model import PaddedMLM
+from masker.padding import IGNORE, Masked
+from masker.training import checkpoint
+from masker.training.examples import Pile, order
+from masker.training.settings import TrainSettings
+
+EVALUATED_SPANS = 1000  # held-out spans that a span accuracy is measured on, at least
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known after a step: for a progress bar. `span_accuracy` is the newest measured, in percent."""
+
+    step: int
+    steps: int
+    loss: float
+    span_accuracy: float | None
+    best: float | None
+    tokens_per_second: float
+    evaluated: bool
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended. The model holds the best checkpoint's weights."""
+
+    steps: int
+    best_step: int
+    span_accuracy: float
+    seconds: float
+    stopped_early: bool
+
+
+def train(
+    model: PaddedMLM,
+    pile: Pile,
+    held_out: Pile,
+    settings: TrainSettings,
+    *,
+    domains: bool,
+    out: Path,
+    resume: bool = False,
+    report: Callable[[Progress], None] = lambda _: None,
+) -> Result:
+    """Train `model` in place; checkpoints, metrics.jsonl and TensorBoard events go to the folder `out`."""
+    from accelerate import Accelerator
+
+    precision = settings.precision
+    if precision == "auto":
+        precision = "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
+    accelerator = Accelerator(mixed_precision="no" if precision == "fp32" else precision)
+    shards = settings.accumulate * accelerator.num_processes
+    if settings.batch_size % shards:
+        raise MaskerError(
+            f"batch_size {settings.batch_size} does not divide by {shards} (processes times accumulation)"
+        )
+    device = accelerator.device
+    lengths = (pile.hi - pile.lo).numpy()
+    per_epoch = len(order(lengths, settings.batch_size, 0, settings.seed))
+    steps = settings.steps or max(1, math.ceil(settings.epochs * per_epoch))
+    every = settings.eval_every or max(1, steps // 10)
+    fingerprint = {"data": pile.fingerprint(), "settings": asdict(settings), "steps": steps}
+
+    set_dropout(model, settings.dropout)
+    optimizer = torch.optim.AdamW(_groups(model, settings.weight_decay), lr=settings.lr, betas=(0.9, 0.98), eps=1e-6,
+                                  fused=device.type == "cuda")  # fmt: skip
+    wrapped, optimizer = accelerator.prepare(model, optimizer)
+    state = checkpoint.State()
+    if resume:
+        state = checkpoint.load(out, model, optimizer, fingerprint)
+    elif accelerator.is_main_process:
+        checkpoint.start(out)
+    log = checkpoint.Log(out, state.step) if accelerator.is_main_process else None
+    pile, held_out = pile.to(device), held_out.to(device)
+    batches, epoch = (
+        order(lengths, settings.batch_size, state.step // per_epoch, settings.seed),
+        state.step // per_epoch,
+    )
+
+    tokens, trained = 0, 0.0  # of this process, evaluation aside
+    stopped = state.stale >= settings.patience
+    while state.step < steps and not stopped:
+        began = time.monotonic()
+        if state.step // per_epoch != epoch:
+            epoch = state.step // per_epoch
+            batches = order(lengths, settings.batch_size, epoch, settings.seed)
+        rows = torch.from_numpy(batches[state.step % per_epoch]).to(device)
+        rate = settings.lr * _schedule(state.step, steps, settings.warmup)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        generator = torch.Generator(device).manual_seed(_seed(settings.seed, state.step))
+        torch.manual_seed(_seed(settings.seed, state.step) + 1 + accelerator.process_index)  # for dropout
+        masked = pile.draw(rows, model.frame, generator, domains=domains)
+        wrapped.train()
+        total = torch.zeros((), device=device)
+        part = settings.batch_size // shards
+        for k in range(settings.accumulate):
+            at = (k * accelerator.num_processes + accelerator.process_index) * part
+            piece = _rows(masked, slice(at, at + part))
+            last = k == settings.accumulate - 1
+            with nullcontext() if last else accelerator.no_sync(wrapped), accelerator.autocast():
+                logits = wrapped(piece.ids, piece.attention, piece.slots)
+                loss = cross_entropy(logits.flatten(0, 1).float(), piece.targets.flatten(), ignore_index=IGNORE)
+            accelerator.backward(loss / settings.accumulate)
+            total += loss.detach() / settings.accumulate
+        accelerator.clip_grad_norm_(wrapped.parameters(), settings.clip)
+        optimizer.step()
+        optimizer.zero_grad()
+        state.step += 1
+        tokens += masked.ids.numel()
+
+        evaluated = state.step % every == 0 or state.step == steps
+        loss_now = float(total) if evaluated or state.step % 10 == 0 else math.nan  # waits for the device
+        trained += time.monotonic() - began
+        state.seconds += time.monotonic() - began
+        began = time.monotonic()
+        if evaluated:
+            wrapped.eval()
+            accuracy, held_out_loss = span_accuracy(model, held_out, domains=domains, seed=settings.seed)
+            improved = state.note(accuracy, held_out_loss)
+            stopped = state.stale >= settings.patience
+            if accelerator.is_main_process and log:
+                log.write(state.step, loss=loss_now, held_out_loss=held_out_loss, span_accuracy=accuracy, lr=rate,
+                          tokens_per_second=tokens / trained, seconds=state.seconds)  # fmt: skip
+                checkpoint.save(out, model, optimizer, state, fingerprint, best=improved)
+            accelerator.wait_for_everyone()
+            state.seconds += time.monotonic() - began
+        if not math.isnan(loss_now):
+            report(Progress(state.step, steps, loss_now, state.accuracy, state.best, tokens / trained, evaluated))
+    if log:
+        log.close()
+    checkpoint.load_best(out, model)
+    return Result(state.step, state.best_step, state.best or 0.0, state.seconds, state.step < steps)
+
+
+@torch.inference_mode()
+def span_accuracy(
+    model: PaddedMLM, pile: Pile, *, domains: bool, seed: int = 0, batch: int = 256
+) -> tuple[float, float]:
+    """Percent of masked spans of which all n_p pieces are predicted right, the paper's measure of health; and the loss."""
+    device, n_p = model.device, model.frame.n_p
+    rows = torch.argsort(pile.hi - pile.lo).to(device)
+    generator = torch.Generator(device).manual_seed(seed)
+    right, count, loss = 0, 0, 0.0
+    while count < EVALUATED_SPANS:
+        for at in range(0, len(pile), batch):
+            masked = pile.draw(rows[at : at + batch], model.frame, generator, domains=domains)
+            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+                logits = model(masked.ids, masked.attention, masked.slots)  # [B, m * n_p, V]
+            flat, targets = logits.flatten(0, 1).float(), masked.targets.flatten()
+            real = targets[::n_p] != IGNORE
+            right += int(((flat.argmax(-1) == targets).view(-1, n_p).all(1) & real).sum())
+            loss += float(cross_entropy(flat, targets, ignore_index=IGNORE, reduction="sum")) / n_p
+            count += int(real.sum())
+    return 100.0 * right / count, loss / count
+
+
+def set_dropout(model: nn.Module, share: float) -> None:
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = share
+
+
+def _groups(model: nn.Module, decay: float) -> list[dict[str, Any]]:
+    """Weight decay for matrices only, as usual: not for biases and norms."""
+    matrices = [p for p in model.parameters() if p.dim() > 1]
+    others = [p for p in model.parameters() if p.dim() <= 1]
+    return [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
+
+
+def _schedule(step: int, steps: int, warmup: float) -> float:
+    rise = max(1, round(warmup * steps))
+    return (step + 1) / rise if step < rise else max(0.0, (steps - step) / max(1, steps - rise))
+
+
+def _seed(seed: int, step: int) -> int:
+    return (seed * 1_000_003 + step * 7919) % (1 << 62)
+
+
+def _rows(masked: Masked, part: slice) -> Masked:
+    return Masked(masked.ids[part], masked.attention[part], masked.slots[part], masked.targets[part], masked.domain)

@@ -1,0 +1,139 @@
+"""Vocabulary: what Masker needs to know of a tokenizer, asked of the tokenizer itself.
+
+Any Hugging Face fast tokenizer will do: no ids, no `##` and no family names are written down here.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from tokenizers import AddedToken, decoders, models
+
+from masker.errors import MaskerError
+from masker.text import Text, Word, split_chunk
+
+_CHUNK = re.compile(r"\S+")
+_UNUSED = re.compile(r"[\[<|]*unused[_-]?(token)?[_-]?\d+[\]>|]*", re.IGNORECASE)
+
+Chunk = list[tuple[int, int, tuple[int, ...], tuple[tuple[int, int], ...]]]  # words: start, end, pieces, offsets
+
+
+class Vocabulary:
+    """A fast tokenizer read word by word: ids in, characters out."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if backend is None:
+            raise MaskerError(f"{type(tokenizer).__name__} is no fast tokenizer; save it with its tokenizer.json")
+        if tokenizer.mask_token_id is None or tokenizer.pad_token_id is None:
+            raise MaskerError("the tokenizer has no mask or no padding token; a padded masked LM needs both")
+        self.tokenizer = tokenizer
+        self.mask: int = tokenizer.mask_token_id
+        self.pad: int = tokenizer.pad_token_id
+        template = tokenizer("a", return_special_tokens_mask=True)
+        special = template["special_tokens_mask"]
+        first, last = special.index(0), len(special) - special[::-1].index(0)
+        self.start: list[int] = template["input_ids"][:first]  # [CLS]
+        self.end: list[int] = template["input_ids"][last:]  # [SEP]
+        backend.encode_special_tokens = True  # a literal "[MASK]" in a user's text is text
+        self._backend = backend
+        self._chunks: dict[tuple[str, bool], Chunk] = {}
+
+    def __len__(self) -> int:
+        return len(self.tokenizer)
+
+    def add_domains(self, names: Sequence[str]) -> None:
+        """Give each domain its token `[domain:NAME]`."""
+        tokens = [AddedToken(domain_token(name), special=True, normalized=False) for name in names]
+        self.tokenizer.add_tokens(tokens, special_tokens=True)
+        self.__dict__.pop("infillable", None)
+        self.__dict__.pop("continuation", None)
+
+    def domain(self, name: str) -> int:
+        return int(self.tokenizer.convert_tokens_to_ids(domain_token(name)))
+
+    # -- text to pieces ---------------------------------------------------------------------------------------------
+
+    def read(self, source: str) -> Text:
+        """Words and pieces of a text."""
+        words = []
+        for m in _CHUNK.finditer(source):
+            at = m.start()
+            for start, end, pieces, offsets in self.chunk(m.group(), spaced=at > 0):
+                words.append(Word(at + start, at + end, pieces, tuple((at + a, at + b) for a, b in offsets)))
+        return Text(source, tuple(words))
+
+    def chunk(self, chunk: str, *, spaced: bool) -> Chunk:
+        """Words of a whitespace chunk with their pieces, remembered. `spaced`: white space stands before it."""
+        known = self._chunks.get((chunk, spaced))
+        if known is None:
+            known = [self._word(chunk, a, b, spaced=spaced and a == 0) for a, b in split_chunk(chunk)]
+            if len(self._chunks) < 1_000_000:  # memory stays bounded whatever is read
+                self._chunks[chunk, spaced] = known
+        return known
+
+    def _word(
+        self, chunk: str, start: int, end: int, *, spaced: bool
+    ) -> tuple[int, int, tuple[int, ...], tuple[tuple[int, int], ...]]:
+        # byte-level tokenizers tell a word after a space from one that follows directly; the others do not mind
+        encoding = self._backend.encode((" " if spaced else "") + chunk[start:end], add_special_tokens=False)
+        shift = start - spaced
+        offsets = tuple((max(a + shift, start), max(b + shift, start)) for a, b in encoding.offsets)
+        if encoding.ids:
+            return start, end, tuple(encoding.ids), offsets
+        return start, end, (self.tokenizer.unk_token_id,), ((start, end),)  # a word of control characters only
+
+    # -- pieces to text ---------------------------------------------------------------------------------------------
+
+    def infill(self, left: Sequence[int], pieces: Sequence[int]) -> str:
+        """The characters that `pieces` add after the pieces `left`: the difference of two decodings."""
+        kept = [piece for piece in pieces if piece != self.pad]
+        return self._decode([*left, *kept])[len(self._decode(left)) :]
+
+    def tokens(self, pieces: Sequence[int]) -> list[str]:
+        return self.tokenizer.convert_ids_to_tokens(list(pieces))
+
+    def _decode(self, pieces: Sequence[int]) -> str:
+        if self._decoder is None:
+            return self._backend.decode(list(pieces), skip_special_tokens=False)
+        return self._decoder.decode(self.tokens(pieces)) if pieces else ""
+
+    @cached_property
+    def _prefix(self) -> str | None:
+        model = self._backend.model
+        return model.continuing_subword_prefix if isinstance(model, models.WordPiece) else None
+
+    @property
+    def spaced(self) -> bool:
+        """Whether pieces know of the space before them, so that one without it may rightly follow directly."""
+        return self._prefix is None
+
+    @cached_property
+    def _decoder(self) -> Any:
+        # the WordPiece decoders that tokenizers are saved with also "clean up", so that "do not" becomes "don't"
+        return decoders.WordPiece(prefix=self._prefix, cleanup=False) if self._prefix else None
+
+    @cached_property
+    def continuation(self) -> np.ndarray:
+        """[V] bool: pieces that go on with the word before them, and so cannot begin an infill after a space."""
+        if self._prefix:
+            return np.array([token.startswith(self._prefix) for token in self.tokens(range(len(self)))])
+        anchor = self._backend.encode("a", add_special_tokens=False).ids
+        skip = len(self._decode(anchor))
+        decoded = self._backend.decode_batch([[*anchor, i] for i in range(len(self))], skip_special_tokens=False)
+        return np.array([text[skip : skip + 1].isalnum() for text in decoded])
+
+    @cached_property
+    def infillable(self) -> np.ndarray:
+        """[V] bool: pieces that may be infilled: `[PAD]`, and all that are not special, unused or a domain."""
+        allowed = np.array([not _UNUSED.fullmatch(token) for token in self.tokens(range(len(self)))])
+        allowed[[i for i, token in self.tokenizer.added_tokens_decoder.items() if token.special]] = False
+        allowed[self.tokenizer.all_special_ids] = False
+        allowed[self.pad] = True
+        return allowed
+
+
+def domain_token(name: str) -> str:
+    return f"[domain:{name}]"
