@@ -103,6 +103,9 @@ class Judge(ABC):
                 f"development lines for {', '.join(dev)} but domains {', '.join(corpora)}; give the same names"
             )
         dev = {domain: dev[domain] for domain in corpora}
+        for domain in corpora:
+            if not corpora[domain] or not dev[domain]:
+                raise MaskerError(f"domain '{domain}' has no lines to learn from or none to be measured on; give more")
         train_set, dev_set = (Labelled.of(c, normalised=normalised) for c in (corpora, dev))
         judge, settings = made._fit(train_set, dev_set, tuple(corpora), training, on_step)
         accuracy = dev_set.accuracy(judge._log_probs(dev_set.texts))
