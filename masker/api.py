@@ -76,6 +76,11 @@ class Explanation:
 
         return table(self)
 
+    def _repr_html_(self) -> str:
+        from masker.show import table_html
+
+        return table_html(self)
+
 
 class Masker:
     """Rewrites text from one domain to another.
@@ -90,6 +95,7 @@ class Masker:
         source_model: PaddedMLM | None = None,
         *,
         device: str | torch.device | None = None,
+        exact: bool = False,
         batch_tokens: int | None = None,
         max_words: int = 2000,
     ) -> None:
@@ -100,15 +106,15 @@ class Masker:
         self.model = model
         self.source_model = source_model
         self.max_words = max_words
-        self._runtime = TorchRuntime(model, device)
-        self._source_runtime = TorchRuntime(source_model, device) if source_model else self._runtime
+        self._runtime = TorchRuntime(model, device, exact=exact)
+        self._source_runtime = TorchRuntime(source_model, device, exact=exact) if source_model else self._runtime
         self.batch_tokens = batch_tokens or (8192 if self._runtime.device.type == "cpu" else 262_144)
 
     @classmethod
     def from_pretrained(
         cls, model: str | Path | None = None, source_model: str | Path | None = None, **options: Any
     ) -> "Masker":
-        """The embedded model, a folder or a hub id; and a second one for the source domain, if they were fitted apart."""
+        """The embedded model, a folder or a hub id; and a second one for the source domain, if fitted apart."""
         other = PaddedMLM.from_pretrained(source_model) if source_model is not None else None
         return cls(PaddedMLM.from_pretrained(model), other, **options)
 
@@ -143,9 +149,9 @@ class Masker:
     ) -> Iterator[Rewrite]:
         """Rewrite texts as they come, in order, `chunk` of them at a time.
 
-        The best edit is made if its Score is above `min_score`, and up to `max_edits` of them one after the other; `top`
-        also lists that many best edits; `source_score=False` is the paper's ablation; what `protect` matches stays, and
-        the words of `forbid` are never inserted.
+        The best edit is made if its Score is above `min_score`, and up to `max_edits` of them one after the other;
+        `top` also lists that many best edits; `source_score=False` is the paper's ablation; what `protect` matches
+        stays, and the words of `forbid` are never inserted.
         """
         if max_edits < 1 or top < 0:
             raise MaskerError(f"max_edits is {max_edits} and top {top}: need at least 1 and 0")
@@ -240,8 +246,8 @@ class Masker:
         return Task(
             vocabulary=model.vocabulary, frame=model.frame, window=min(model.settings.window, other.settings.window),
             to=to, from_=from_, target=Side(self._runtime, model.vocabulary.domain(to)),
-            source=source if source_score else None, protect=pattern, forbid=frozenset(forbid),
-            batch_tokens=self.batch_tokens,
+            source=source if source_score else None, protect=pattern,
+            forbid=frozenset([forbid] if isinstance(forbid, str) else forbid), batch_tokens=self.batch_tokens,
         )  # fmt: skip
 
     def _check_length(self, text: str, number: int | None) -> None:

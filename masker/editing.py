@@ -1,6 +1,7 @@
 """The paper's method: the span where the domains disagree most is deleted and infilled. Edit, Rewrite, edit_texts."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 from masker.padding import Frame
 from masker.scoring import Side, SpanScores, score_spans
 from masker.spans import enumerate_spans, protected_words
-from masker.surface import infill_words, replacement
-from masker.text import Text
+from masker.surface import Replacement, infill_words, replacement
+from masker.text import Text, is_punctuation, split_words
 from masker.vocabulary import Vocabulary
 
 
@@ -45,7 +46,7 @@ class Rewrite:
 
     @property
     def score(self) -> float:
-        return sum(edit.score for edit in self.edits)
+        return sum((edit.score for edit in self.edits), 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """As in JSONL."""
@@ -97,7 +98,7 @@ class Task:
 
     def keep(self, text: Text) -> list[tuple[int, int]]:
         """Character ranges that no edit may touch."""
-        return [m.span() for m in self.protect.finditer(text.source)] if self.protect else []
+        return [m.span() for m in self.protect.finditer(text.source) if m.group()] if self.protect else []
 
     def allowed(self) -> np.ndarray:
         """[V] which pieces may be infilled: the forbidden words of one piece are left out beforehand."""
@@ -117,28 +118,50 @@ class Task:
         )  # fmt: skip
 
 
-def candidates(task: Task, scores: SpanScores) -> np.ndarray:
-    """[S] bool: spans whose infill is an edit at all.
+def realised(task: Task, scores: SpanScores, k: int, fixed: Sequence[bool]) -> Replacement | None:
+    """The infill of span k written into the text, or None if it is no candidate.
 
-    It is none if it is what stands there already, if it begins with a continuation piece, or if no word would be left.
+    It is none if it is what stands there already, if it begins with a continuation piece, if it holds half a character
+    or a forbidden word, or if no word would be left.
     """
-    text, pad = scores.text, task.frame.pad
-    continuation = task.vocabulary.continuation
-    found = np.zeros(len(scores.spans), dtype=bool)
-    for k, span in enumerate(scores.spans):
-        infill = scores.infills[k][scores.infills[k] != pad]
-        old = text.pieces[text.bounds[span.start] : text.bounds[span.stop]]
-        if len(infill) == 0:
-            found[k] = 0 < span.stop - span.start < len(text.words)
-        else:
-            broken = continuation[infill[0]] and not (task.vocabulary.spaced and _follows_directly(text, span.start))
-            found[k] = infill.tolist() != old and not broken
-    return found
+    text, span, vocabulary = scores.text, scores.spans[k], task.vocabulary
+    pieces = [piece for piece in scores.infills[k].tolist() if piece != task.frame.pad]
+    if pieces == text.pieces[text.bounds[span.start] : text.bounds[span.stop]]:
+        return None
+    if pieces and vocabulary.continuation[pieces[0]] and not (vocabulary.spaced and _opens(text, span.start)):
+        return None
+    left = text.words[span.start - 1].pieces if span.start else ()  # context enough to decode an infill in
+    infill = vocabulary.infill(left, pieces)
+    words = infill_words(infill)
+    if "\ufffd" in infill or not all(map(str.isprintable, words)):
+        return None
+    r = replacement(text, span, infill, fixed=fixed)
+    new = text.source[: r.start] + r.new + text.source[r.end :]
+    if new == text.source or not any(map(str.isalnum, new)):
+        return None
+    if task.forbid:
+        added = _count_words(new) - _count_words(text.source)  # `do n't` may have become `don't`
+        if {word.lower() for word in [*words, *added]} & {word.lower() for word in task.forbid}:
+            return None
+    return r
 
 
-def _follows_directly(text: Text, i: int) -> bool:
-    """Whether no white space stands before word i."""
-    return i == 0 or (i < len(text.words) and text.words[i].start == text.words[i - 1].end)
+def _count_words(text: str) -> Counter[str]:
+    return Counter(text[a:b].lower() for a, b in split_words(text))
+
+
+def _opens(text: Text, i: int) -> bool:
+    """Whether word i begins the text or follows a mark directly: there a piece without a space begins a word."""
+    if i == 0:
+        return True
+    directly = i < len(text.words) and text.words[i].start == text.words[i - 1].end
+    return directly and all(map(is_punctuation, text.word(i - 1)))
+
+
+def candidates(task: Task, scores: SpanScores, keep: Sequence[tuple[int, int]] = ()) -> np.ndarray:
+    """[S] bool: spans whose infill is an edit that could be made."""
+    fixed = protected_words(scores.text, keep)
+    return np.array([realised(task, scores, k, fixed) is not None for k in range(len(scores.spans))], dtype=bool)
 
 
 def best_edits(
@@ -147,32 +170,23 @@ def best_edits(
     """The `top` best edits of a text and their spans, best first: argmax over i, j of Score(i, j) where `top` is 1."""
     text, fixed = scores.text, protected_words(scores.text, keep)
     total, target, source = scores.score, scores.target_score, scores.source_score
-    possible = candidates(task, scores) & (total > min_score)
-    edits: list[tuple[int, Edit]] = []
-    for k in np.argsort(-total, kind="stable"):
+    edits: dict[str, tuple[int, Edit]] = {}  # by their result: of two ways to the same text the better one counts
+    for k in np.argsort(-total, kind="stable").tolist():
         if len(edits) == top or not total[k] > min_score:
             break
-        if not possible[k]:
-            continue
-        span = scores.spans[k]
-        # the word before it is context enough to decode an infill in
-        left = text.words[span.start - 1].pieces if span.start else ()
-        infill = task.vocabulary.infill(left, scores.infills[k].tolist())
-        if task.forbid and {w.lower() for w in infill_words(infill)} & {w.lower() for w in task.forbid}:
-            continue
-        r = replacement(text, span, infill, fixed=fixed)
-        old = text.source[r.start : r.end]
-        if r.new != old:
+        if r := realised(task, scores, k, fixed):
+            old = text.source[r.start : r.end]
             edit = Edit(r.start, r.end, old, r.new, float(total[k]), float(target[k]), float(source[k]))
-            edits.append((int(k), edit))
-    return edits
+            edits.setdefault(edit.apply(text.source), (k, edit))
+    return list(edits.values())
 
 
 def edit_texts(
     task: Task, sources: Sequence[str], *, max_edits: int = 1, min_score: float = 0.0, top: int = 0
 ) -> list[Rewrite]:
     """Rewrite several texts. With `max_edits` above 1 the method is applied again, but never to words it inserted."""
-    rewrites = [Rewrite(s, s, task.from_, task.to, reason=None if s.strip() else "no words") for s in sources]
+    none = () if top else None
+    rewrites = [Rewrite(s, s, task.from_, task.to, (), none, None if s.strip() else "no words") for s in sources]
     going = [k for k, source in enumerate(sources) if source.strip()]
     for turn in range(max_edits):
         texts = [task.vocabulary.read(rewrites[k].text) for k in going]
@@ -181,24 +195,24 @@ def edit_texts(
         for k, scores, kept in zip(going, task.score(texts, keep), keep, strict=True):
             edits = [e for _, e in best_edits(task, scores, top=max(1, top), min_score=min_score, keep=kept)]
             before = rewrites[k]
-            if edits:
-                rewrites[k] = replace(before, text=edits[0].apply(before.text), edits=_compose(before, edits[0]))
+            composed = _compose(before, edits[0]) if edits else ()
+            if composed and all(e.new != e.old for e in composed):  # or else it would undo an edit
+                rewrites[k] = replace(before, text=edits[0].apply(before.text), edits=composed)
                 changed.append(k)
             elif turn == 0:
-                rewrites[k] = replace(before, reason=_why_not(task, scores, min_score))
+                rewrites[k] = replace(before, reason=_why_not(task, scores, min_score, kept))
             if top and turn == 0:
-                others = tuple(replace(before, text=e.apply(before.source), edits=(e,)) for e in edits)
+                others = tuple(replace(before, text=e.apply(before.text), edits=(e,), alternatives=None) for e in edits)
                 rewrites[k] = replace(rewrites[k], alternatives=others)
         going = changed
     return rewrites
 
 
-def _why_not(task: Task, scores: SpanScores, min_score: float) -> str:
-    possible = candidates(task, scores)
-    if not possible.any():
+def _why_not(task: Task, scores: SpanScores, min_score: float, keep: Sequence[tuple[int, int]]) -> str:
+    best = best_edits(task, scores, top=1, min_score=-np.inf, keep=keep)
+    if not best:
         return "no span has an infill other than the words that stand there"
-    best = float(scores.score[possible].max())
-    return f"the best edit scores {best:.4f}, not above {min_score:g}"
+    return f"the best edit scores {best[0][1].score:.4f}, not above {min_score:g}"
 
 
 def _inserted(edits: Sequence[Edit]) -> list[tuple[int, int]]:
@@ -211,7 +225,7 @@ def _inserted(edits: Sequence[Edit]) -> list[tuple[int, int]]:
 
 
 def _compose(before: Rewrite, edit: Edit) -> tuple[Edit, ...]:
-    """The edits of a rewrite and one more, given in its text, all as edits of the source. Those that touch become one."""
+    """The edits of a rewrite and one more, made in its text, as edits of the source. Those that touch become one."""
     placed = list(zip(before.edits, _inserted(before.edits), strict=True))
     touching = [(known, a, b) for known, (a, b) in placed if a <= edit.end and edit.start <= b]
     start = min([edit.start, *(a for _, a, _ in touching)])

@@ -25,7 +25,7 @@ class SlotScores:
 
 
 class Runtime(Protocol):
-    """Where probabilities are computed. Results are on the CPU; `bias` [V] is -inf for pieces that may not be infilled."""
+    """Where probabilities are computed. Results are on the CPU; `bias` [V] is -inf for pieces not to be infilled."""
 
     def __call__(
         self, ids: Tensor, attention: Tensor, slots: Tensor, asked: Tensor, bias: Tensor | None
@@ -56,6 +56,8 @@ class Settings:
 class PaddedMLM(nn.Module):
     """A masked LM, its vocabulary and its settings. `forward` gives logits at the masks and nowhere else."""
 
+    _head: Any
+
     def __init__(self, mlm: Any, vocabulary: Vocabulary, settings: Settings) -> None:
         super().__init__()
         self.mlm = mlm
@@ -79,7 +81,8 @@ class PaddedMLM(nn.Module):
         """ids, attention [B, L], slots [B, m] -> logits [B, m, V]."""
         hidden = self.encode(ids, attention)  # [B, L, H]
         at = slots[:, :, None].expand(-1, -1, hidden.shape[-1])
-        return self._head(inputs_embeds=hidden.gather(1, at)).logits
+        logits: Tensor = self._head(inputs_embeds=hidden.gather(1, at)).logits
+        return logits[:, :, : len(self.vocabulary)]  # some models have more rows than there are pieces
 
     def encode(self, ids: Tensor, attention: Tensor) -> Tensor:
         inputs = {"input_ids": ids, "attention_mask": attention}
@@ -140,11 +143,14 @@ class PaddedMLM(nn.Module):
 
         return load(name)
 
-    def save_pretrained(self, folder: str | Path, *, eight_bit: bool = False) -> None:
-        """Config, safetensors, tokenizer, masker.json and a model card, in the Hugging Face layout."""
+    def save_pretrained(self, folder: str | Path, *, packed: bool = False) -> None:
+        """Config, safetensors, tokenizer, masker.json and a model card, in the Hugging Face layout.
+
+        `packed` stores the weights in a third of their size, in a format of Masker's own.
+        """
         from masker._files import save
 
-        save(self, Path(folder), eight_bit=eight_bit)
+        save(self, Path(folder), packed=packed)
 
     def push_to_hub(self, repository: str, **options: Any) -> None:
         from masker._files import push

@@ -1,7 +1,7 @@
 """A span becomes n_p masks (paper, "Padded Masked Language Models"). Training and scoring both come through here.
 
-Texts lie one after the other in one flat tensor of pieces. A row shows the model pieces `lo` to `hi` of it (a whole text,
-or a window of a long one) with one or more spans masked out:
+Texts lie one after the other in one flat tensor of pieces. A row shows the model pieces `lo` to `hi` of it (a whole
+text, or a window of a long one) with one or more spans masked out:
 
     [CLS] [domain:target] w_1 .. w_{i-1} [MASK] x n_p w_{j+1} .. w_|W| [SEP]
 
@@ -52,7 +52,7 @@ def mask_spans(
 ) -> Masked:
     """Mask spans of `widths` [B, m] pieces from the flat index `starts` [B, m] in rows `lo`..`hi` [B].
 
-    Spans of a row are in order and apart. A span that starts at or after `hi + 1` does not exist: its targets are IGNORE.
+    Spans of a row are in order and apart. A span that starts after `hi` does not exist: its targets are IGNORE.
     """
     n_p, device = frame.n_p, flat.device
     lo_, hi_ = lo[:, None], hi[:, None]
@@ -95,8 +95,8 @@ def sample_spans(
     """One span for each row `lo`..`hi` [B]: uniform over all spans of whole words with 0 to n_p pieces.
 
     These are the spans that `spans.enumerate_spans` lists, so the model is trained on the questions it will be asked.
-    `begins` [N + 1] is true where a piece begins a word, and at the end of the flat tensor; rows are `whole` if they end
-    with a word. Gives starts, widths [B].
+    `begins` [N + 1] is true where a piece begins a word, and at the end of the flat tensor; rows are `whole` if they
+    end with a word. Gives starts, widths [B].
     """
     longest = int((hi - lo).max())
     start = lo[:, None] + torch.arange(longest + 1, device=lo.device)  # [B, T+1]

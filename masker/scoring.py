@@ -83,7 +83,8 @@ def score_spans(
     infills = np.zeros((len(rows.start), frame.n_p), dtype=np.int64)
     log_L = np.zeros((4, len(rows.start)))
     bias = torch.zeros(len(allowed)).masked_fill(~torch.from_numpy(allowed), -torch.inf)
-    for batch in _batches(rows.hi - rows.lo + frame.n_p, batch_tokens):
+    around = len(frame.start) + 1 + len(frame.end) + frame.n_p  # 1: the domain's token
+    for batch in _batches(rows.hi - rows.lo + around, batch_tokens):
         masked = rows.mask(batch, frame)
         old = masked.targets  # [B, n_p] W and its [PAD]s
         t = target.runtime(masked.with_domain(target.token), masked.attention, masked.slots, old[:, :, None], bias)
@@ -126,10 +127,9 @@ def _rows(texts: Sequence[Text], spans: Sequence[Sequence[Span]], window: int) -
         flat.extend(text.pieces)
         for span in of_text:
             start, stop = text.bounds[span.start], text.bounds[span.stop]
-            lo = max(0, min((start + stop - window) // 2, size - window))  # the span in the middle of its window
-            rows.append((at + lo, at + min(size, lo + window), at + start, stop - start))
-    lo, hi, start, width = torch.tensor(rows, dtype=torch.long).reshape(-1, 4).unbind(1)
-    return _Rows(torch.tensor(flat), lo, hi, start, width)
+            first = max(0, min((start + stop - window) // 2, size - window))  # the span in the middle of its window
+            rows.append((at + first, at + min(size, first + window), at + start, stop - start))
+    return _Rows(torch.tensor(flat), *torch.tensor(rows, dtype=torch.long).reshape(-1, 4).unbind(1))
 
 
 def _batches(lengths: Tensor, batch_tokens: int) -> Iterator[np.ndarray]:

@@ -2,14 +2,17 @@
 
 import html
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
-    from masker.api import Explanation
+    from masker.api import Explanation, SpanRow
     from masker.editing import Rewrite
 
 
@@ -54,99 +57,108 @@ def diff_text(rewrite: "Rewrite") -> str:
 def diff_html(rewrite: "Rewrite") -> str:
     """The same for a notebook, with the score as a tooltip."""
     scores = [f"{edit.score:.3f}" for edit in rewrite.edits] + [""]
+    added = "color:#1e8449;text-decoration:none;font-weight:600"
     out = []
     for (same, old, new), score in zip(_parts(rewrite), scores, strict=True):
         title = f'title="Score {score}"'
         out.append(html.escape(same))
         out.append(f'<del {title} style="color:#c0392b">{html.escape(old)}</del>' if old else "")
-        out.append(f'<ins {title} style="color:#1e8449;text-decoration:none;font-weight:600">{html.escape(new)}</ins>' if new else "")  # fmt: skip
+        out.append(f'<ins {title} style="{added}">{html.escape(new)}</ins>' if new else "")
     note = f' <small style="color:#888">({html.escape(rewrite.reason)})</small>' if rewrite.reason else ""
     return f'<div style="font-family:sans-serif;white-space:pre-wrap">{"".join(out)}{note}</div>'
+
+
+_COLUMNS = ("i", "words", "input", "replacement", "TargetScore", "SourceScore", "Score", "L1", "L2", "L3", "L4")
+
+
+def _cells(row: "SpanRow") -> list[str]:
+    numbers = [row.target_score, row.source_score, row.score, row.L1, row.L2, row.L3, row.L4]
+    return [
+        str(row.i),
+        str(row.words),
+        row.masked,
+        row.replacement,
+        *("" if n is None else f"{n:.3f}" for n in numbers),
+    ]
 
 
 def table(explanation: "Explanation") -> Any:
     """The table of the paper's appendix, the chosen row marked."""
     from rich.table import Table
+    from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, header_style="bold", title=None)
-    grid.add_column("i", justify="right", style="dim")
-    grid.add_column("words", justify="right", style="dim")
-    grid.add_column("input", overflow="fold", ratio=3)
-    grid.add_column("replacement", overflow="fold", ratio=2)
-    for name in ("TargetScore", "SourceScore", "Score", "L1", "L2", "L3", "L4"):
-        grid.add_column(name, justify="right", no_wrap=True)
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for name in _COLUMNS:
+        if name in ("input", "replacement"):
+            grid.add_column(name, overflow="fold", ratio=3 if name == "input" else 2)
+        else:
+            grid.add_column(name, justify="right", no_wrap=True)
     for row in explanation.spans:
-        numbers = [row.target_score, row.source_score, row.score, row.L1, row.L2, row.L3, row.L4]
-        cells = ["" if n is None else f"{n:.3f}" for n in numbers]
         style = "bold green" if row is explanation.chosen else ("" if row.candidate else "dim")
-        # brackets are text here, not rich's markup
-        cells = [str(row.i), str(row.words), *(c.replace("[", r"\[") for c in (row.masked, row.replacement)), *cells]
-        grid.add_row(*cells, style=style)
+        grid.add_row(*map(Text, _cells(row)), style=style)  # brackets are text here, not rich's markup
     return grid
 
 
-def plot(explanation: "Explanation", path: str | Path) -> None:
-    """The paper's Figure 1: a bar for each span's Score over the words, the chosen span marked."""
-    try:
-        import matplotlib
+def table_html(explanation: "Explanation") -> str:
+    """The same for a notebook, under the diff."""
+    head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
+    lines = []
+    for row in explanation.spans:
+        style = (
+            "font-weight:600;color:#1e8449" if row is explanation.chosen else ("" if row.candidate else "color:#888")
+        )
+        lines.append(f'<tr style="{style}">' + "".join(f"<td>{html.escape(c)}</td>" for c in _cells(row)) + "</tr>")
+    return f"{diff_html(explanation.rewrite)}<table><tr>{head}</tr>{''.join(lines)}</table>"
 
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
+
+def plot(explanation: "Explanation", path: str | Path) -> None:
+    """The paper's Figure 1: scores by the word that a span begins with and the number of words that it deletes."""
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.patches import Rectangle
     except ImportError as error:
         raise MaskerError("plotting needs matplotlib: pip install 'masker-nlp[plot]'") from error
-    words, n = explanation.words, len(explanation.words)
-    rows = sorted(explanation.spans, key=lambda r: (r.words, r.i))
-    deepest = max((r.words for r in rows), default=0)
-    fig, (top, bottom) = plt.subplots(
-        2, 1, figsize=(max(7.0, 0.72 * n + 2), 6.2), sharex=True, height_ratios=[3, 1.0 + 0.42 * (deepest + 1)]
-    )
-    kinds = (
-        ("target_score", "TargetScore", "#4c8bc9"),
-        ("source_score", "SourceScore", "#d9822b"),
-        ("score", "Score", "#333333"),
-    )
-    best: dict[float, Any] = {}  # where a span's middle is shared, the one with the highest Score is drawn
-    for row in rows:
-        middle = row.i - 0.5 if row.words == 0 else row.i + (row.words - 1) / 2
-        if middle not in best or best[middle].score < row.score:
-            best[middle] = row
-    for offset, (field, label, colour) in zip((-0.13, 0.0, 0.13), kinds, strict=True):
-        top.bar([m + offset for m in best], [getattr(r, field) for r in best.values()], 0.13, label=label, color=colour)
-    top.axhline(0, color="black", linewidth=0.8)
-    top.set_ylabel("score of the best span\ncentred here")
-    top.legend(frameon=False, ncols=3, loc="upper left", bbox_to_anchor=(0, 1.14))
-    top.spines[["top", "right", "bottom"]].set_visible(False)
-
-    limit = max([abs(r.score) for r in rows] + [1e-9])
-    colours, norm = plt.get_cmap("RdYlGn"), plt.Normalize(-limit, limit)
-    for row in rows:
-        left, width = (row.i - 0.62, 0.24) if row.words == 0 else (row.i - 0.42, row.words - 0.16)
-        lane = row.words + (0 if row.words < 2 else 0)
-        height = 0.8 / (row.words if row.words > 1 else 1)
-        shift = (row.i % row.words) * height if row.words > 1 else 0.0  # long spans overlap: give each its own strip
-        chosen = row is explanation.chosen
-        bottom.barh(
-            lane - 0.4 + shift + height / 2, width, height, left, color=colours(norm(row.score)),
-            edgecolor="black" if chosen else "white", linewidth=2 if chosen else 0.6, zorder=3 if chosen else 2,
-        )  # fmt: skip
-    bottom.set_yticks(range(deepest + 1), ["insert", *[f"{k} word{'s' * (k > 1)}" for k in range(1, deepest + 1)]])
-    bottom.invert_yaxis()
-    bottom.set_xticks(range(n), words, rotation=0 if n < 16 else 60, ha="center" if n < 16 else "right")
-    bottom.set_xlim(-0.9, n - 0.1)
-    bottom.tick_params(length=0)
-    bottom.spines[:].set_visible(False)
-    bottom.set_ylabel("spans by Score")
-    bar = fig.colorbar(plt.cm.ScalarMappable(norm, colours), ax=[top, bottom], shrink=0.5, pad=0.015)
-    bar.outline.set_visible(False)
-    if chosen_row := explanation.chosen:
-        old = " ".join(words[chosen_row.i : chosen_row.i + chosen_row.words])
-        title = f"“{old}” → “{chosen_row.infill}”" if old else f"insert “{chosen_row.infill}”"
-        where = chosen_row.i - 0.5 if chosen_row.words == 0 else chosen_row.i + (chosen_row.words - 1) / 2
-        top.annotate(title, (where, chosen_row.score), (0, 14), textcoords="offset points", ha="center", weight="bold",
-                     arrowprops={"arrowstyle": "-", "color": "black"})  # fmt: skip
-        top.margins(y=0.22)
-    fig.suptitle(
-        f"to {explanation.to}" + (f", from {explanation.from_}" if explanation.from_ else ""), x=0.98, ha="right"
-    )
-    fig.savefig(path, dpi=150, bbox_inches="tight", format=Path(path).suffix.lstrip(".") or "png")
-    plt.close(fig)
+    words, spans, chosen = explanation.words, explanation.spans, explanation.chosen
+    panels = {"TargetScore": [row.target_score for row in spans]}
+    if any(row.L3 is not None for row in spans):
+        panels |= {"SourceScore": [row.source_score for row in spans], "Score": [row.score for row in spans]}
+    columns, lines = len(words) + 1, max(row.words for row in spans) + 1
+    limit = max(0.01, *(abs(value) for values in panels.values() for value in values))
+    few = columns <= 40  # so few that labels and numbers have room
+    width = 2.5 + (0.62 if few else 0.25) * columns
+    fig = Figure(figsize=(width, 1.2 + len(panels) * (0.5 + 0.28 * lines)), layout="constrained")
+    axes = fig.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    for ax, (name, values) in zip(axes, panels.items(), strict=True):
+        grid = np.full((lines, columns), np.nan)
+        for row, value in zip(spans, values, strict=True):
+            grid[row.words, row.i] = value
+            if few and abs(value) >= 0.1 * limit:
+                strong = "white" if abs(value) > 0.6 * limit else "black"
+                ax.text(row.i, row.words, f"{value:.2f}", ha="center", va="center", fontsize=8, color=strong)
+        image = ax.imshow(grid, cmap="BrBG", vmin=-limit, vmax=limit, aspect="auto")
+        if chosen is not None:
+            ax.add_patch(Rectangle((chosen.i - 0.5, chosen.words - 0.5), 1, 1, fill=False, linewidth=2, clip_on=False))
+        ax.set_title(name, loc="left", fontsize=10)
+        ax.set_yticks(range(lines), ["insert", *map(str, range(1, lines))])
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+    axes[len(axes) // 2].set_ylabel("words deleted")
+    axes[-1].set_xlabel("first word of the span")
+    slanted = {} if few and max(map(len, words)) <= 8 else {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
+    # a user's $ is no formula
+    labels = axes[-1].set_xticks(range(columns), [*words, "(end)"], parse_math=False, **slanted)
+    fig.colorbar(image, ax=axes, aspect=40, pad=0.01).outline.set_visible(False)
+    title = "nothing is changed"
+    if chosen is not None:
+        old = " ".join(words[chosen.i : chosen.i + chosen.words])
+        title = f"“{old}” → “{chosen.infill}”" if old else f"“{chosen.infill}” is inserted"
+        for label in labels[chosen.i : chosen.i + max(1, chosen.words)]:
+            label.label1.set_weight("bold")
+    domains = [explanation.to] if explanation.from_ is None else [explanation.from_, explanation.to]
+    fig.suptitle(f"{title}      ({' → '.join(domains)})", weight="bold", parse_math=False)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph")  # a script that the font lacks
+            fig.savefig(path, dpi=min(150, 60_000 / width), format=Path(path).suffix.lstrip(".") or "png")
+    except ValueError as error:
+        raise MaskerError(f"cannot draw into {path}: {error}") from error

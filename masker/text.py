@@ -8,9 +8,11 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 _CHUNK = re.compile(r"\S+")
-_CLITIC = re.compile(r"['’](?:m|s|re|ve|ll|d|t|em|n|til|cause|tis|twas)", re.IGNORECASE)
+_CLITIC = re.compile(r"['’](?:m|s|re|ve|ll|d|t)|n['’]t", re.IGNORECASE)
+_ELIDED = re.compile(r"['’](?:em|n|til|cause|tis|twas|\d0s)", re.IGNORECASE)  # these stand apart in any text
 
 
 @lru_cache(maxsize=4096)
@@ -21,7 +23,7 @@ def is_punctuation(character: str) -> bool:
 
 def is_clitic(word: str) -> bool:
     """`'s`, `'m`, `n't` and their like: written onto the word before, or apart in space-tokenised text."""
-    return bool(_CLITIC.fullmatch(word)) or word.lower() in ("n't", "n’t")
+    return bool(_CLITIC.fullmatch(word))
 
 
 def split_chunk(chunk: str) -> list[tuple[int, int]]:
@@ -31,11 +33,11 @@ def split_chunk(chunk: str) -> list[tuple[int, int]]:
         right -= 1
     while left < right and is_punctuation(chunk[left]):
         left += 1
-    if 0 < left < right and _CLITIC.fullmatch(chunk, left - 1, right):
-        left -= 1  # 'm keeps its apostrophe
+    if 0 < left < right and any(kind.fullmatch(chunk, left - 1, right) for kind in (_CLITIC, _ELIDED)):
+        left -= 1  # 'm and 'em keep their apostrophe
     edges = [*_runs(chunk, 0, left), left, right, *_runs(chunk, right, len(chunk))]
     edges = sorted({0, *edges, len(chunk)})
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 def _runs(chunk: str, start: int, stop: int) -> list[int]:
@@ -77,7 +79,7 @@ class Text:
 
     @cached_property
     def bounds(self) -> list[int]:
-        """Index of each word's first piece, and the number of pieces at the end: word i is `pieces[bounds[i]:bounds[i+1]]`."""
+        """Index of each word's first piece, and of the end: word i is `pieces[bounds[i]:bounds[i+1]]`."""
         bounds = [0]
         for word in self.words:
             bounds.append(bounds[-1] + len(word.pieces))

@@ -48,8 +48,8 @@ class Vocabulary:
         """Give each domain its token `[domain:NAME]`."""
         tokens = [AddedToken(domain_token(name), special=True, normalized=False) for name in names]
         self.tokenizer.add_tokens(tokens, special_tokens=True)
-        self.__dict__.pop("infillable", None)
-        self.__dict__.pop("continuation", None)
+        for cached in ("_special", "infillable", "continuation"):
+            self.__dict__.pop(cached, None)
 
     def domain(self, name: str) -> int:
         return int(self.tokenizer.convert_tokens_to_ids(domain_token(name)))
@@ -58,15 +58,15 @@ class Vocabulary:
 
     def read(self, source: str) -> Text:
         """Words and pieces of a text."""
-        words = []
+        words: list[Word] = []
         for m in _CHUNK.finditer(source):
             at = m.start()
-            for start, end, pieces, offsets in self.chunk(m.group(), spaced=at > 0):
+            for start, end, pieces, offsets in self.chunk(m.group(), spaced=bool(words)):
                 words.append(Word(at + start, at + end, pieces, tuple((at + a, at + b) for a, b in offsets)))
         return Text(source, tuple(words))
 
     def chunk(self, chunk: str, *, spaced: bool) -> Chunk:
-        """Words of a whitespace chunk with their pieces, remembered. `spaced`: white space stands before it."""
+        """Words of a whitespace chunk with their pieces, remembered. `spaced`: it is not the first of its text."""
         known = self._chunks.get((chunk, spaced))
         if known is None:
             known = [self._word(chunk, a, b, spaced=spaced and a == 0) for a, b in split_chunk(chunk)]
@@ -81,9 +81,11 @@ class Vocabulary:
         encoding = self._backend.encode((" " if spaced else "") + chunk[start:end], add_special_tokens=False)
         shift = start - spaced
         offsets = tuple((max(a + shift, start), max(b + shift, start)) for a, b in encoding.offsets)
-        if encoding.ids:
-            return start, end, tuple(encoding.ids), offsets
-        return start, end, (self.tokenizer.unk_token_id,), ((start, end),)  # a word of control characters only
+        unknown = self.tokenizer.unk_token_id
+        if not encoding.ids:
+            return start, end, (unknown,), ((start, end),)  # a word of control characters only
+        # SentencePiece tables list `<mask>` among the plain pieces, so it can be found in spite of the above
+        return start, end, tuple(unknown if i in self._special else i for i in encoding.ids), offsets
 
     # -- pieces to text ---------------------------------------------------------------------------------------------
 
@@ -126,11 +128,15 @@ class Vocabulary:
         return np.array([text[skip : skip + 1].isalnum() for text in decoded])
 
     @cached_property
+    def _special(self) -> set[int]:
+        added = self.tokenizer.added_tokens_decoder.items()
+        return {*self.tokenizer.all_special_ids, *(i for i, token in added if token.special)}
+
+    @cached_property
     def infillable(self) -> np.ndarray:
         """[V] bool: pieces that may be infilled: `[PAD]`, and all that are not special, unused or a domain."""
         allowed = np.array([not _UNUSED.fullmatch(token) for token in self.tokens(range(len(self)))])
-        allowed[[i for i, token in self.tokenizer.added_tokens_decoder.items() if token.special]] = False
-        allowed[self.tokenizer.all_special_ids] = False
+        allowed[list(self._special)] = False
         allowed[self.pad] = True
         return allowed
 

@@ -7,16 +7,17 @@ from masker.model import PaddedMLM, SlotScores
 
 
 class TorchRuntime:
-    """Float32 on the CPU, bfloat16 on a GPU; the vocabulary is only ever projected to at the masks."""
+    """Float32 on the CPU, bfloat16 on a GPU unless `exact`; only the masks are projected to the vocabulary."""
 
-    def __init__(self, model: PaddedMLM, device: str | torch.device | None = None) -> None:
+    def __init__(self, model: PaddedMLM, device: str | torch.device | None = None, *, exact: bool = False) -> None:
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.exact = exact
         self.model = model.to(self.device).eval()
 
     @torch.inference_mode()
     def __call__(self, ids: Tensor, attention: Tensor, slots: Tensor, asked: Tensor, bias: Tensor | None) -> SlotScores:
         on = self.device
-        with torch.autocast(on.type, torch.bfloat16, enabled=on.type == "cuda"):
+        with torch.autocast(on.type, torch.bfloat16, enabled=on.type == "cuda" and not self.exact):
             logits = self.model(ids.to(on), attention.to(on), slots.to(on)).float()  # [B, n_p, V]
         norm = logits.logsumexp(-1)  # [B, n_p]
         asked_log_p = logits.gather(2, asked.to(on)) - norm[:, :, None]
