@@ -5,22 +5,23 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from masker._packed import pack, unpack
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
-    from masker.model import PaddedMLM
+    from masker.model import PaddedMLM, Settings
 
 EMBEDDED = Path(__file__).parent / "models" / "embedded"
 SETTINGS = "masker.json"
-EIGHT_BIT = "model.int8.safetensors"
-_SCALE = ".scale"
+PACKED = "model.packed.safetensors"
+WEIGHTS = (PACKED, "model.safetensors", "model.safetensors.index.json")
 
 
 def load(name: str | Path | None) -> "PaddedMLM":
@@ -30,38 +31,37 @@ def load(name: str | Path | None) -> "PaddedMLM":
     from masker.model import PaddedMLM, Settings
     from masker.vocabulary import Vocabulary
 
-    folder = EMBEDDED if name is None else Path(name)
+    folder = EMBEDDED if name is None else Path(name).expanduser()
     if folder.is_dir():
         _check_folder(folder)
     elif name is None or folder.exists() or str(name).startswith((".", "/", "~")):
         raise MaskerError(f"no model folder at {folder}")
+    else:
+        _check_hub(str(name))
     where = str(folder if folder.is_dir() else name)
-    with _quiet():
-        try:
-            config = AutoConfig.from_pretrained(where)
-            vocabulary = Vocabulary(AutoTokenizer.from_pretrained(where, use_fast=True))
-            if (folder / EIGHT_BIT).is_file():
-                mlm = AutoModelForMaskedLM.from_config(config)
-                _load_eight_bit(mlm, folder / EIGHT_BIT)
-            else:
-                mlm = AutoModelForMaskedLM.from_pretrained(where, config=config, use_safetensors=True, dtype="float32")
-        except MaskerError:
-            raise
-        except Exception as error:  # one line out of the many kinds that a broken folder or an unreachable hub raise
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise MaskerError(f"cannot load the model '{where}': {reason}") from error
-    settings = _settings(where, folder)
-    if not settings:
-        return PaddedMLM(mlm, vocabulary, Settings())
-    settings.pop("format")
-    return PaddedMLM(mlm, vocabulary, Settings(**settings))
+    with one_line(f"cannot load the model '{where}'"), _quiet():
+        settings = _settings(where, folder)
+        config = AutoConfig.from_pretrained(where, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(where, use_fast=True, trust_remote_code=False)
+        if (folder / PACKED).is_file():
+            mlm = AutoModelForMaskedLM.from_config(config, dtype=torch.float32, trust_remote_code=False).eval()
+            missing = _load_packed(mlm, folder / PACKED)
+        else:
+            mlm, report = AutoModelForMaskedLM.from_pretrained(
+                where, config=config, use_safetensors=True, dtype=torch.float32, output_loading_info=True,
+                trust_remote_code=False,
+            )  # fmt: skip
+            missing = set(report["missing_keys"]) if settings else set()  # a base may lack its head: training makes one
+        if missing:
+            raise MaskerError(f"the weights of {where} lack {', '.join(sorted(missing)[:3])}; save the model again")
+        return _checked(PaddedMLM(mlm, Vocabulary(tokenizer), settings or Settings()), where)
 
 
 def _check_folder(folder: Path) -> None:
     for needed in ("config.json", "tokenizer.json"):
         if not (folder / needed).is_file():
             raise MaskerError(f"the model folder {folder} lacks {needed}; save the model again or copy the file there")
-    if not any(folder.glob("*.safetensors")):
+    if not any((folder / name).is_file() for name in WEIGHTS):
         pickles = sorted(p.name for kind in ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt") for p in folder.glob(kind))
         if pickles:
             raise MaskerError(f"{folder} has its weights as a pickle ({pickles[0]}), which can run code when loaded; "
@@ -71,44 +71,78 @@ def _check_folder(folder: Path) -> None:
         )
 
 
-def _settings(where: str, folder: Path) -> dict[str, Any]:
+def _check_hub(name: str) -> None:
+    """Ask the hub once, where transformers would ask for half a minute before it gives up."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
+
+    with one_line(f"there is no folder '{name}' here, and it cannot be had from the Hugging Face hub"):
+        if not isinstance(try_to_load_from_cache(name, "config.json"), str):
+            get_hf_file_metadata(hf_hub_url(name, "config.json"), timeout=10)
+
+
+def _checked(model: "PaddedMLM", where: str) -> "PaddedMLM":
+    """Files of different models in one folder would give nonsense, or an index error much later."""
+    pieces, rows = len(model.vocabulary), model.mlm.get_input_embeddings().num_embeddings
+    if pieces > rows:
+        raise MaskerError(
+            f"the tokenizer of {where} has {pieces} pieces, its weights {rows}; they do not belong together"
+        )
+    from masker.vocabulary import domain_token
+
+    for name in model.domains:
+        if domain_token(name) not in model.vocabulary.tokenizer.get_vocab():
+            raise MaskerError(f"the tokenizer of {where} has no token for the domain '{name}'; save the model again")
+    return model
+
+
+def _settings(where: str, folder: Path) -> "Settings | None":
+    from masker.model import Settings
+
     path: str | Path | None = folder / SETTINGS
     if not folder.is_dir():
         from transformers.utils import cached_file
 
         path = cached_file(where, SETTINGS, _raise_exceptions_for_missing_entries=False)
     if path is None or not Path(path).is_file():
-        return {}
+        return None
     try:
-        settings = json.loads(Path(path).read_text("utf-8"))
-        if settings.get("format") != 1:
-            raise MaskerError(f"{path} has format {settings.get('format')}, this version reads 1; update masker-nlp")
-    except (ValueError, AttributeError) as error:
+        fields = json.loads(Path(path).read_text("utf-8"))
+        if (version := fields.pop("format", None)) != 1:
+            raise MaskerError(f"{path} has format {version}, this version reads 1; update masker-nlp")
+        if not isinstance(fields.get("domains", {}), dict) or not isinstance(fields.get("made", []), list):
+            raise ValueError("its domains are no object, or made is no list")
+        return Settings(**fields)
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise MaskerError(f"{path} is no valid settings file: {error}") from error
-    return settings
 
 
-def save(model: "PaddedMLM", folder: Path, *, eight_bit: bool) -> None:
+def save(model: "PaddedMLM", folder: Path, *, packed: bool) -> None:
     """Write a model folder. Files appear whole or not at all, and masker.json comes last."""
     from masker.card import model_card
 
-    with staged(folder) as stage, _quiet():
-        if eight_bit:
-            model.mlm.config.save_pretrained(stage)
-            _save_eight_bit(model.mlm, stage / EIGHT_BIT)
-        else:
-            model.mlm.save_pretrained(stage)
-        model.vocabulary.tokenizer.save_pretrained(stage)
-        (stage / "README.md").write_text(model_card(model), "utf-8")
-        (stage / SETTINGS).write_text(
-            json.dumps(model.settings.to_dict(), indent=2, ensure_ascii=False) + "\n", "utf-8"
-        )
+    with one_line(f"cannot save the model in {folder}"), _quiet():
+        with staged(folder) as stage:
+            if packed:
+                model.mlm.config.save_pretrained(stage)
+                save_tensors(pack(_weights(model.mlm)), stage / PACKED)
+            else:
+                model.mlm.save_pretrained(stage)
+            model.vocabulary.tokenizer.save_pretrained(stage)
+            (stage / "README.md").write_text(model_card(model), "utf-8")
+            settings = json.dumps(model.settings.to_dict(), indent=2, ensure_ascii=False)
+            (stage / SETTINGS).write_text(settings + "\n", "utf-8")
+            written = {path.name for path in stage.iterdir()}
+        for name in set(WEIGHTS) - written:  # of an earlier model in this folder
+            (folder / name).unlink(missing_ok=True)
 
 
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
     """A scratch folder whose files are moved into `folder` when all of them have been written."""
+    fresh = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(".writing-*"):  # by a process that was killed
+        shutil.rmtree(left, ignore_errors=True)
     stage = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
     try:
         yield stage
@@ -118,6 +152,22 @@ def staged(folder: Path) -> Iterator[Path]:
             os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
+        if fresh:
+            with suppress(OSError):  # it is empty only if nothing was written
+                folder.rmdir()
+
+
+@contextmanager
+def one_line(what: str) -> Iterator[None]:
+    """One line out of the many kinds of error that a broken file, a full disk or an unreachable hub raise."""
+    try:
+        yield
+    except MaskerError:
+        raise
+    except Exception as error:
+        said = (isinstance(error, OSError) and error.strerror) or str(error)
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        raise MaskerError(f"{what}: {lines[0] if lines else type(error).__name__}") from error
 
 
 def push(model: "PaddedMLM", repository: str, **options: Any) -> None:
@@ -125,61 +175,35 @@ def push(model: "PaddedMLM", repository: str, **options: Any) -> None:
     from huggingface_hub import HfApi
 
     with tempfile.TemporaryDirectory() as folder:
-        save(model, Path(folder), eight_bit=False)
-        try:
+        save(model, Path(folder), packed=False)
+        with one_line(f"cannot push to '{repository}'"):
             api = HfApi()
             api.create_repo(repository, exist_ok=True)
             api.upload_folder(repo_id=repository, folder_path=folder, **options)
-        except Exception as error:
-            raise MaskerError(f"cannot push to '{repository}': {str(error).splitlines()[0]}") from error
-
-
-# -- weights in eight bits ------------------------------------------------------------------------------------------------
-
-
-def quantise(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A matrix as int8 with one scale a row."""
-    scale = weight.abs().amax(1, keepdim=True).clamp(min=1e-12) / 127
-    return (weight / scale).round().to(torch.int8), scale.half()
 
 
 def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
-    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    try:
+    with one_line(f"cannot write {path.name}"):
         save_file({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, path, {"format": "pt"})
-    except SafetensorError as error:
-        raise MaskerError(f"cannot write {path.name}: {error}") from error
 
 
-def _save_eight_bit(mlm: Any, path: Path) -> None:
-    tensors = {}
-    tied = set(mlm.state_dict()) - {name for name, _ in [*mlm.named_parameters(), *mlm.named_buffers()]}
-    for name, tensor in mlm.state_dict().items():
-        if name in tied:  # the output projection is the embedding matrix again
-            continue
-        if tensor.dim() == 2:
-            tensors[name], tensors[name + _SCALE] = quantise(tensor.float())
-        else:
-            tensors[name] = tensor
-    save_tensors(tensors, path)
+def _weights(mlm: Any) -> dict[str, Tensor]:
+    """Parameters and saved buffers, each once: the output projection of most models is the embedding matrix again."""
+    saved = mlm.state_dict()
+    return {name: t.detach().cpu() for name, t in [*mlm.named_parameters(), *mlm.named_buffers()] if name in saved}
 
 
-def _load_eight_bit(mlm: Any, path: Path) -> None:
+def _load_packed(mlm: Any, path: Path) -> set[str]:
+    """Fill in the weights; gives the names of those that the file lacks."""
     from safetensors.torch import load_file
 
-    stored = load_file(path)
-    state = {
-        name: tensor.float() * stored[name + _SCALE].float() if tensor.dtype == torch.int8 else tensor
-        for name, tensor in stored.items()
-        if not name.endswith(_SCALE)
-    }
+    shapes = {name: t.shape for name, t in _weights(mlm).items()}
+    state = unpack(load_file(path), shapes)
     mlm.load_state_dict(state, strict=False)
     mlm.tie_weights()
-    missing = {name for name, _ in mlm.named_parameters()} - set(state)
-    if missing:
-        raise MaskerError(f"{path} lacks the weights {', '.join(sorted(missing)[:3])}")
+    return set(shapes) - set(state)
 
 
 @contextmanager

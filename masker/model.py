@@ -109,8 +109,12 @@ class PaddedMLM(nn.Module):
         fresh = [name for name in names if name not in known]
         self.vocabulary.add_domains(fresh)
         known.update(dict.fromkeys(fresh))
-        if len(self.vocabulary) > self.mlm.get_input_embeddings().num_embeddings:
+        before = self.mlm.get_input_embeddings().num_embeddings
+        if len(self.vocabulary) > before:
             self.mlm.resize_token_embeddings(len(self.vocabulary), mean_resizing=False)
+            with torch.no_grad():  # as large as the other pieces', or the model is slow to notice them
+                embeddings = self.mlm.get_input_embeddings().weight
+                embeddings[before:] = torch.randn_like(embeddings[before:]) * embeddings[:before].std()
             self.__dict__["_head"] = _without_encoder(self.mlm)
         if len(known) == 2:
             a, b = known

@@ -1,14 +1,33 @@
 """The command line: one module a verb, each of them thin. Nothing heavy is imported before a verb runs."""
 
+import os
 import sys
+import traceback
+from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from masker.errors import MaskerError
 
+
+class _Interrupted(Exception):
+    """Ctrl-C or a closed pipe, kept from typer, which would answer them in a way of its own."""
+
+
+class _Verbs(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, BrokenPipeError) as error:
+            raise _Interrupted from error
+
+
 app = typer.Typer(
     name="masker",
+    cls=_Verbs,
     help="Rewrite text from one style to another, with small edits that explain themselves.",
     no_args_is_help=True,
     add_completion=False,
@@ -18,22 +37,30 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; an error of the user's is one line on stderr and exit code 2."""
-    from masker.cli import edit, evaluate, explain, fit, info, judge  # noqa: F401  (each registers its verb)
-
-    err = Console(stderr=True, highlight=False, soft_wrap=True)
+    """Run the command line; what goes wrong is one line on stderr, with exit code 2 where the user can mend it."""
     try:
+        from masker.cli import edit, evaluate, explain, fit, info, judge  # noqa: F401  (each registers its verb)
+
         app()
+    except _Interrupted as stop:
+        closed = isinstance(stop.__cause__, BrokenPipeError)  # `masker edit ... | head`
+        _leave(None if closed else "interrupted", 141 if closed else 130)
     except MaskerError as error:
-        err.print(f"masker: {error}", markup=False)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        err.print("masker: interrupted", markup=False)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
+        _leave(str(error), 2)
     except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
-        err.print(f"masker: {error.strerror or error}{where}", markup=False)
-        sys.exit(2)
+        _leave(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2)
+    except Exception as error:  # a bug of Masker's
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(frame.filename).name}:{frame.lineno}"
+        first = str(error).strip().partition("\n")[0]
+        _leave(f"this should not have happened, please report it: {type(error).__name__} at {where}: {first}", 1)
+
+
+def _leave(message: str | None, code: int) -> None:
+    if message is not None:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"masker: {message}", markup=False)
+    try:
+        sys.stdout.flush()
+    except OSError:  # Python would try it again, and complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

@@ -11,7 +11,7 @@ SourceModel = Annotated[
     str | None, typer.Option("--source-model", help="A second model for the source domain, if fitted apart.")
 ]
 To = Annotated[str, typer.Option("--to", help="Domain to rewrite to.")]
-From = Annotated[str | None, typer.Option("--from", help="Domain that the text comes from [default: the counterpart].")]
+From = Annotated[str | None, typer.Option("--from", help="Domain that the text comes from [default: its counterpart].")]
 NoSourceScore = Annotated[
     bool, typer.Option("--no-source-score", help="Score by TargetScore alone: the paper's ablation.")
 ]
@@ -22,6 +22,7 @@ Forbid = Annotated[
 MinScore = Annotated[float, typer.Option("--min-score", help="Make an edit only if its Score is above this.")]
 MaxWords = Annotated[int, typer.Option("--max-words", help="Refuse texts of more words than this.")]
 Device = Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1 ... [default: a GPU if there is one].")]
+Column = Annotated[str | None, typer.Option("--column", help="Field of JSONL, CSV or TSV corpora.")]
 Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of the input.")]
 
 

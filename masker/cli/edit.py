@@ -1,6 +1,9 @@
 """masker edit: rewrite lines."""
 
+import itertools
 import json
+import sys
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -32,12 +35,15 @@ def edit(
     encoding: o.Encoding = "utf-8",
     device: o.Device = None,
 ) -> None:
-    """Rewrite every line so that it reads like the domain --to, with as few changes as possible."""
+    """Rewrite every line in the style of --to.
+
+    As few words as possible are changed; everything else comes out as it went in.
+    """
     choice("format", format, ["lines", "tsv", "jsonl"])
     from masker.api import Masker
     from masker.training.corpora import numbered_lines
 
-    endings: list[str] = []  # of the lines that are being worked on
+    endings: deque[str] = deque()  # of the lines that are being worked on
 
     def texts() -> Iterator[str]:
         for _, line in numbered_lines(file, encoding):
@@ -46,26 +52,26 @@ def edit(
             yield text
 
     source = texts()
-    first = [text for text in [next(source, None)] if text is not None]  # a bad file shows before the model is loaded
+    first = list(itertools.islice(source, 1))  # a bad file shows before the model is loaded
     masker = Masker.from_pretrained(model, source_model, device=device, max_words=max_words)
-
-    def everything() -> Iterator[str]:
-        yield from first
-        yield from source
-
     rewrites = masker.edit_stream(
-        everything(), to, from_, max_edits=max_edits, min_score=min_score, top=top,
+        itertools.chain(first, source), to, from_, max_edits=max_edits, min_score=min_score, top=top,
         source_score=not no_source_score, protect=protect, forbid=o.words(forbid),
     )  # fmt: skip
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with writer(out) as sink, Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    mixed = out is None and sys.stdout.isatty()  # the rewrites themselves show the progress
+    with (
+        writer(out) as sink,
+        Progress(*columns, console=err, transient=True, disable=mixed or not err.is_terminal) as bar,
+    ):
         task = bar.add_task("0 lines")
         for done, rewrite in enumerate(rewrites, 1):
+            ending = endings.popleft()
             if format == "jsonl":
                 sink.write(json.dumps(rewrite.to_dict(), ensure_ascii=False) + "\n")
             else:
                 pair = [rewrite.source.replace("\t", " "), rewrite.text.replace("\t", " ")]
-                sink.write(("\t".join(pair) if format == "tsv" else rewrite.text) + endings.pop(0))
+                sink.write(("\t".join(pair) if format == "tsv" else rewrite.text) + ending)
             bar.update(task, description=f"{done:,} lines")
             if out is None and not endings:  # a chunk is complete
                 sink.flush()

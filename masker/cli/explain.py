@@ -10,7 +10,7 @@ from rich.console import Console
 
 from masker.cli import _options as o
 from masker.cli import app
-from masker.cli._output import choice, err
+from masker.cli._output import choice, err, replacing
 
 
 @app.command()
@@ -29,8 +29,13 @@ def explain(
     max_words: o.MaxWords = 2000,
     device: o.Device = None,
 ) -> None:
-    """Show the likelihoods and scores of every span, as in the paper's appendix, and which edit they lead to."""
+    """Show the scores of every span of a text.
+
+    The table of the paper's appendix: likelihoods L1 to L4, the scores made of them, and the edit that they lead to.
+    """
     choice("format", format, ["table", "json"])
+    if plot is not None:
+        choice("kind of picture", plot.suffix, [".png", ".pdf", ".svg", ".jpg"])
     from masker.api import Masker
 
     masker = Masker.from_pretrained(model, source_model, device=device, max_words=max_words)
@@ -38,8 +43,9 @@ def explain(
         text, to, from_, min_score=min_score, source_score=not no_source_score, protect=protect, forbid=o.words(forbid)
     )
     if plot is not None:
-        explanation.plot(plot)
-        err.print(f"wrote {plot}", markup=False)
+        with replacing(plot) as path:
+            explanation.plot(path)
+        err.print(f"wrote {plot}", markup=False, soft_wrap=True)
     if format == "json":
         sys.stdout.write(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=2) + "\n")
         return

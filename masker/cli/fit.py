@@ -1,5 +1,6 @@
 """masker fit and masker pretrain."""
 
+import inspect
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -19,27 +20,120 @@ from masker.errors import MaskerError
 if TYPE_CHECKING:
     from masker.training.loop import Progress
 
-Out = Annotated[Path, typer.Option("--out", help="Folder for the model.")]
-Base = Annotated[
-    str | None, typer.Option("--base", help="Folder or Hugging Face id to start from [default: embedded].")
-]
-Size = Annotated[str | None, typer.Option("--size", help="Start from scratch instead: tiny, mini, small or base.")]
-Column = Annotated[str | None, typer.Option("--column", help="Field of JSONL, CSV or TSV corpora.")]
-Licence = Annotated[list[str] | None, typer.Option("--licence", metavar="NAME=TEXT", help="Licence of a corpus.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on after the last checkpoint in --out.")]
-NP = Annotated[int | None, typer.Option("--n-p", help="Masks a span [default: the base model's, 4].")]
-Window = Annotated[int | None, typer.Option("--window", help="Longest text in pieces [default: the base model's].")]
 Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the texts.")]
-Steps = Annotated[int | None, typer.Option("--steps", help="Steps, instead of --epochs.")]
-Batch = Annotated[int, typer.Option("--batch-size", help="Examples a step, over all processes.")]
-Accumulate = Annotated[int, typer.Option("--accumulate", help="Parts that a step's batch is computed in.")]
-Rate = Annotated[float, typer.Option("--lr", help="Highest learning rate.")]
-Dropout = Annotated[float, typer.Option("--dropout")]
-EvalEvery = Annotated[int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 a run].")]
-Patience = Annotated[int, typer.Option("--patience", help="Evaluations without a gain before stopping early.")]
-Seed = Annotated[int, typer.Option("--seed")]
-Precision = Annotated[str, typer.Option("--precision", help="auto (bf16 on a GPU), fp32, bf16 or fp16.")]
-Workers = Annotated[int, typer.Option("--workers", help="Processes that tokenise the corpora.")]
+SETTINGS = ("epochs", "steps", "batch_size", "accumulate", "lr", "dropout", "eval_every", "patience", "seed",
+            "precision", "workers")  # fmt: skip
+
+
+def _shared(
+    base: Annotated[
+        str | None, typer.Option("--base", help="Folder or Hugging Face id to start from [default: embedded].")
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option("--size", help="Start from scratch instead: tiny, mini, small or base.")
+    ] = None,
+    n_p: Annotated[int | None, typer.Option("--n-p", help="Masks a span [default: the base model's, 4].")] = None,
+    window: Annotated[
+        int | None, typer.Option("--window", help="Longest text in pieces [default: the base model's].")
+    ] = None,
+    epochs: Epochs = 3.0,
+    steps: Annotated[int | None, typer.Option("--steps", help="Steps, instead of --epochs.")] = None,
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Examples a step, over all processes.")] = 64,
+    accumulate: Annotated[int, typer.Option("--accumulate", help="Compute a step's batch in so many parts.")] = 1,
+    lr: Annotated[float, typer.Option("--lr", help="Highest learning rate.")] = 2e-4,
+    dropout: Annotated[float, typer.Option("--dropout", help="Share of activations dropped in training.")] = 0.1,
+    eval_every: Annotated[
+        int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 a run].")
+    ] = None,
+    patience: Annotated[int, typer.Option("--patience", help="Stop after so many evaluations without a gain.")] = 5,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same model.")] = 0,
+    precision: Annotated[str, typer.Option("--precision", help="auto (bf16 on a GPU), fp32, bf16 or fp16.")] = "auto",
+    workers: Annotated[int, typer.Option("--workers", help="Processes that tokenise the corpora.")] = 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on after the last checkpoint in --out.")] = False,
+) -> None:
+    """The options that fit and pretrain share; `_with_shared` adds them to a verb's own."""
+
+
+def _with_shared(verb: Callable[..., None]) -> Callable[..., None]:
+    own = {n: p for n, p in inspect.signature(verb).parameters.items() if p.kind is not p.VAR_KEYWORD}
+    shared = {n: p for n, p in inspect.signature(_shared).parameters.items() if n not in own}
+    verb.__signature__ = inspect.Signature([*own.values(), *shared.values()])  # type: ignore[attr-defined]
+    verb.__annotations__ = {**_shared.__annotations__, **verb.__annotations__}
+    return verb
+
+
+@app.command()
+@_with_shared
+def fit(
+    domain: Annotated[list[str], typer.Option("--domain", metavar="NAME=FILE", help="A domain and its texts; repeat.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
+    counterpart: Annotated[
+        list[str] | None, typer.Option("--counterpart", metavar="NAME=NAME", help="A domain's default source domain.")
+    ] = None,
+    column: o.Column = None,
+    encoding: o.Encoding = "utf-8",
+    licence: Annotated[
+        list[str] | None, typer.Option("--licence", metavar="NAME=TEXT", help="Licence of a domain's texts.")
+    ] = None,
+    **shared: Any,
+) -> None:
+    """Fit a model to domains, each a pile of text.
+
+    No aligned pairs are needed. Texts are lines, JSONL, CSV or TSV, or gz or xz of these.
+    """
+    from masker.training.corpora import load_domains, warn_if_inseparable
+
+    settings = _settings(shared)
+    counterparts, licences = _pairs(counterpart, "--counterpart"), _pairs(licence, "--licence")
+    corpora = load_domains(_pairs(domain, "--domain"), column=column, encoding=encoding)
+    if warning := warn_if_inseparable(corpora):
+        err.print(f"masker: warning: {warning}", markup=False, soft_wrap=True)
+    from masker.training import fit as training
+
+    with _bar(out) as report:
+        model = training.fit(
+            corpora, out, counterparts=counterparts, licences=licences, settings=settings, command=_command(),
+            report=report, **shared,
+        )  # fmt: skip
+    _say(model, out)
+
+
+@app.command()
+@_with_shared
+def pretrain(
+    corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one a line; JSONL, CSV; gz or xz of these.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
+    column: o.Column = None,
+    encoding: o.Encoding = "utf-8",
+    licence: Annotated[str, typer.Option("--licence", help="Licence of the corpora.")] = "not stated",
+    epochs: Epochs = 1.0,
+    **shared: Any,
+) -> None:
+    """Train a model on plain text, as a base for fit."""
+    from masker.training.corpora import read_corpus
+
+    shared["epochs"] = epochs
+    settings = _settings(shared)
+    corpora: dict[str, list[str]] = {}
+    for path in corpus:
+        if str(path) in corpora:
+            raise MaskerError(f"{path} is given twice; name each corpus once")
+        corpora[str(path)] = list(read_corpus(path, column=column, encoding=encoding))
+    from masker.training import fit as training
+
+    with _bar(out) as report:
+        model = training.pretrain(
+            corpora, out, licences=dict.fromkeys(corpora, licence), settings=settings, command=_command(),
+            report=report, **shared,
+        )  # fmt: skip
+    _say(model, out)
+
+
+def _settings(shared: dict[str, Any]) -> Any:
+    """Take the options that are training settings out of `shared`."""
+    from masker.training.settings import TrainSettings
+
+    return TrainSettings(**{name: shared.pop(name) for name in SETTINGS if name in shared})
 
 
 def _pairs(values: list[str] | None, option: str) -> dict[str, str]:
@@ -47,106 +141,11 @@ def _pairs(values: list[str] | None, option: str) -> dict[str, str]:
     for value in values or []:
         name, sign, rest = value.partition("=")
         if not (name and sign and rest):
-            raise MaskerError(f"'{value}' is no {option} NAME=VALUE")
+            raise MaskerError(f"{option} wants NAME=VALUE, not '{value}'")
         if name in pairs:
             raise MaskerError(f"{option} names '{name}' twice")
         pairs[name] = rest
     return pairs
-
-
-@app.command()
-def fit(
-    domain: Annotated[list[str], typer.Option("--domain", metavar="NAME=FILE", help="A domain and its texts; repeat.")],
-    out: Out,
-    base: Base = None,
-    size: Size = None,
-    counterpart: Annotated[
-        list[str] | None, typer.Option("--counterpart", metavar="NAME=NAME", help="A domain's default source domain.")
-    ] = None,
-    column: Column = None,
-    encoding: o.Encoding = "utf-8",
-    licence: Licence = None,
-    n_p: NP = None,
-    window: Window = None,
-    epochs: Epochs = 3.0,
-    steps: Steps = None,
-    batch_size: Batch = 64,
-    accumulate: Accumulate = 1,
-    lr: Rate = 2e-4,
-    dropout: Dropout = 0.1,
-    eval_every: EvalEvery = None,
-    patience: Patience = 5,
-    seed: Seed = 0,
-    precision: Precision = "auto",
-    workers: Workers = 1,
-    resume: Resume = False,
-) -> None:
-    """Fit a model to domains, each a pile of texts; no aligned pairs are needed."""
-    from masker.training.corpora import load_domains, warn_if_inseparable
-
-    corpora = load_domains(_pairs(domain, "--domain"), column=column, encoding=encoding)
-    if warning := warn_if_inseparable(corpora):
-        err.print(f"masker: warning: {warning}", markup=False, soft_wrap=True)
-    from masker.training import fit as training
-
-    settings = _settings(
-        epochs=epochs, steps=steps, batch_size=batch_size, accumulate=accumulate, lr=lr, dropout=dropout,
-        eval_every=eval_every, patience=patience, seed=seed, precision=precision, workers=workers,
-    )  # fmt: skip
-    with _bar(out) as report:
-        model = training.fit(
-            corpora, out, base=base, size=size, settings=settings, n_p=n_p, window=window,
-            counterparts=_pairs(counterpart, "--counterpart"), licences=_pairs(licence, "--licence"),
-            command=_command(), resume=resume, report=report,
-        )  # fmt: skip
-    _say(model, out)
-
-
-@app.command()
-def pretrain(
-    corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one a line; JSONL, CSV; gz or xz of these.")],
-    out: Out,
-    base: Base = None,
-    size: Size = None,
-    column: Column = None,
-    encoding: o.Encoding = "utf-8",
-    licence: Annotated[str, typer.Option("--licence", help="Licence of the corpora.")] = "not stated",
-    n_p: NP = None,
-    window: Window = None,
-    epochs: Epochs = 1.0,
-    steps: Steps = None,
-    batch_size: Batch = 64,
-    accumulate: Accumulate = 1,
-    lr: Rate = 2e-4,
-    dropout: Dropout = 0.1,
-    eval_every: EvalEvery = None,
-    patience: Patience = 5,
-    seed: Seed = 0,
-    precision: Precision = "auto",
-    workers: Workers = 1,
-    resume: Resume = False,
-) -> None:
-    """Train a padded masked LM on plain text, without domains, as a base for fit."""
-    from masker.training import fit as training
-    from masker.training.corpora import read_corpus
-
-    settings = _settings(
-        epochs=epochs, steps=steps, batch_size=batch_size, accumulate=accumulate, lr=lr, dropout=dropout,
-        eval_every=eval_every, patience=patience, seed=seed, precision=precision, workers=workers,
-    )  # fmt: skip
-    corpora = {path.name: list(read_corpus(path, column=column, encoding=encoding)) for path in corpus}
-    with _bar(out) as report:
-        model = training.pretrain(
-            corpora, out, base=base, size=size, settings=settings, n_p=n_p, window=window,
-            licences=dict.fromkeys(corpora, licence), command=_command(), resume=resume, report=report,
-        )  # fmt: skip
-    _say(model, out)
-
-
-def _settings(**values: Any) -> Any:
-    from masker.training.settings import TrainSettings
-
-    return TrainSettings(**values)
 
 
 def _command() -> str:

@@ -14,7 +14,7 @@ def info(
         str | None, typer.Argument(help="Model folder or Hugging Face id [default: the embedded one].")
     ] = None,
 ) -> None:
-    """Print domains, size, n_p, how a model was made and its scores."""
+    """Print what a model is and how it was made."""
     from masker.card import facts
     from masker.model import PaddedMLM
 

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from masker.errors import MaskerError
 from masker.model import PaddedMLM, SlotScores
 
 
@@ -10,9 +11,12 @@ class TorchRuntime:
     """Float32 on the CPU, bfloat16 on a GPU unless `exact`; only the masks are projected to the vocabulary."""
 
     def __init__(self, model: PaddedMLM, device: str | torch.device | None = None, *, exact: bool = False) -> None:
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        try:
+            self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+            self.model = model.to(self.device).eval()
+        except (RuntimeError, AssertionError) as error:
+            raise MaskerError(f"cannot use the device '{device}': {str(error).splitlines()[0]}") from error
         self.exact = exact
-        self.model = model.to(self.device).eval()
 
     @torch.inference_mode()
     def __call__(self, ids: Tensor, attention: Tensor, slots: Tensor, asked: Tensor, bias: Tensor | None) -> SlotScores:

@@ -1,8 +1,10 @@
 """Checkpoints of a run, written whole or not at all, and its metrics. Everything is safetensors and JSON."""
 
 import json
+import math
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from masker._files import save_tensors, staged
+from masker._files import one_line, save_tensors, staged
 from masker.errors import MaskerError
 from masker.model import PaddedMLM
 
@@ -31,7 +33,7 @@ class State:
     seconds: float = 0.0
 
     def note(self, accuracy: float, loss: float) -> bool:
-        """Take in a newly measured span accuracy; whether it is the best so far. Where it is equal, the loss decides."""
+        """Take in a newly measured span accuracy; whether it is the best so far. Where equal, the loss decides."""
         self.accuracy = accuracy
         if self.best is not None and (accuracy, -loss) <= (self.best, -self.best_loss):
             self.stale += 1
@@ -41,11 +43,11 @@ class State:
 
 
 def start(out: Path) -> None:
-    """Begin a run: leftovers of an earlier one in the same folder go."""
-    for folder in (FOLDER, "tensorboard"):
-        shutil.rmtree(out / folder, ignore_errors=True)
-    (out / "metrics.jsonl").unlink(missing_ok=True)
+    """Begin a run: leftovers of an earlier one in the same folder go, and nothing else."""
     out.mkdir(parents=True, exist_ok=True)
+    finish(out)
+    for path in (out / "metrics.jsonl", *(out / "tensorboard").glob("events.out.tfevents.*")):
+        path.unlink(missing_ok=True)
 
 
 def save(out: Path, model: PaddedMLM, optimizer: Any, state: State, fingerprint: dict[str, Any], *, best: bool) -> None:
@@ -72,12 +74,14 @@ def load(out: Path, model: PaddedMLM, optimizer: Any, fingerprint: dict[str, Any
     found = sorted((out / FOLDER).glob("step-*"))
     if not found:
         raise MaskerError(f"there is no checkpoint to resume in {out}; leave --resume out to start anew")
-    saved = json.loads((found[-1] / "state.json").read_text("utf-8"))
-    if differing := [key for key in fingerprint if json.loads(json.dumps(fingerprint[key])) != saved["run"].get(key)]:
-        raise MaskerError(f"the run in {out} was made with other {' and '.join(differing)}; resume it with the same")
-    _load_weights(model, load_file(found[-1] / "model.safetensors"))
-    _load_moments(optimizer, load_file(found[-1] / "optimizer.safetensors"))
-    return State(**saved["state"])
+    with one_line(f"cannot resume from {found[-1]}"):
+        saved = json.loads((found[-1] / "state.json").read_text("utf-8"))
+        now, then = json.loads(json.dumps(fingerprint)), saved["run"]
+        if other := [key for key in now if now[key] != then.get(key)]:
+            raise MaskerError(f"the run in {out} was started with other {', '.join(other)}; resume it with the same")
+        _load_weights(model, load_file(found[-1] / "model.safetensors"))
+        _load_moments(optimizer, load_file(found[-1] / "optimizer.safetensors"))
+        return State(**saved["state"])
 
 
 def load_best(out: Path, model: PaddedMLM) -> None:
@@ -88,7 +92,13 @@ def load_best(out: Path, model: PaddedMLM) -> None:
 
 def finish(out: Path) -> None:
     """Checkpoints have served their purpose once the model is saved."""
-    shutil.rmtree(out / FOLDER, ignore_errors=True)
+    folder = out / FOLDER
+    for path in sorted(folder.glob("step-*")):
+        gone = path.rename(folder / f".gone-{path.name}")  # at once, so that half of one is never resumed
+        shutil.rmtree(gone, ignore_errors=True)
+    (folder / "best.safetensors").unlink(missing_ok=True)
+    with suppress(OSError):  # somebody else's files are in it
+        folder.rmdir()
 
 
 def _load_weights(model: PaddedMLM, weights: dict[str, Tensor]) -> None:
@@ -116,13 +126,20 @@ def _load_moments(optimizer: Any, moments: dict[str, Tensor]) -> None:
             }
 
 
+def _step(line: str) -> float:
+    try:
+        return json.loads(line)["step"]
+    except ValueError:
+        return math.inf  # half a line, written when the run was killed
+
+
 class Log:
-    """metrics.jsonl, and TensorBoard events where tensorboard is installed. Lines after the resumed step are dropped."""
+    """metrics.jsonl, and TensorBoard events where tensorboard is installed. Lines after a resumed step are dropped."""
 
     def __init__(self, out: Path, step: int) -> None:
         self._path = out / "metrics.jsonl"
         if self._path.is_file():
-            lines = [line for line in self._path.read_text("utf-8").splitlines() if json.loads(line)["step"] <= step]
+            lines = [line for line in self._path.read_text("utf-8").splitlines() if _step(line) <= step]
             temporary = self._path.with_suffix(".tmp")
             temporary.write_text("".join(line + "\n" for line in lines), "utf-8")
             os.replace(temporary, self._path)

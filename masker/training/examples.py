@@ -1,6 +1,7 @@
 """Training examples: texts as one flat tensor of pieces, and batches of masked rows drawn from it on the device."""
 
 import hashlib
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -13,7 +14,6 @@ from torch import Tensor
 from masker.padding import Frame, Masked, mask_spans, sample_spans
 from masker.vocabulary import Vocabulary
 
-SEGMENT = 13  # pretraining masks one span of about two pieces in every 13: about 15 % of the pieces
 _BLOCK = 20_000  # texts encoded at a time
 
 _worker: Vocabulary  # of a process that encodes texts
@@ -41,46 +41,63 @@ class Pile:
 
     def fingerprint(self) -> str:
         """Changes when any text does, so that a run is not resumed with other data."""
-        digest = hashlib.sha256(self.flat.numpy().tobytes())
-        digest.update(self.domain.numpy().tobytes())
+        digest = hashlib.sha256()
+        for name in self.__dataclass_fields__:
+            digest.update(getattr(self, name).numpy().tobytes())
         return digest.hexdigest()[:16]
 
     def draw(self, rows: Tensor, frame: Frame, generator: torch.Generator, *, domains: bool) -> Masked:
-        """Mask one span in each of the rows (fitting), or one in every SEGMENT pieces (pretraining, without domains)."""
+        """Mask one span in each row (fitting), or one in each segment of a row (pretraining, without domains)."""
         lo, hi = self.lo[rows], self.hi[rows]
         if domains:
             starts, widths = sample_spans(self.begins, lo, hi, frame.n_p, generator)
             masked = mask_spans(self.flat, lo, hi, starts[:, None], widths[:, None], frame, domain=True)
             return replace(masked, ids=masked.with_domain(self.domain[rows]))
-        count = max(1, -(-int((hi - lo).max()) // SEGMENT))
-        left = lo[:, None] + SEGMENT * torch.arange(count, device=lo.device)  # [B, m] segments of a row
-        right = torch.minimum(left + SEGMENT, hi[:, None])
-        missing = left >= right
-        # one piece at the end of a segment is never masked, so that two spans do not touch
-        starts, widths = sample_spans(
-            self.begins, left.flatten(), (right - 1).clamp(min=left).flatten(), frame.n_p, generator, whole=False
-        )
-        starts = starts.view_as(left).masked_fill(missing, 1 << 40)
-        return mask_spans(self.flat, lo, hi, starts, widths.view_as(left), frame, domain=False)
+        left, right = _segments(lo, hi, segment(frame.n_p), generator)  # [B, m]
+        apart = right - (right < hi[:, None]).long()  # a piece between two segments stays, so that spans do not touch
+        starts, widths = sample_spans(self.begins, left.flatten(), apart.flatten(), frame.n_p, generator, whole=False)
+        starts, widths = starts.view_as(left), widths.view_as(left)
+        # a segment that does not exist, or that lies inside one long word
+        missing = (left == right) | ~self.begins[starts]
+        return mask_spans(self.flat, lo, hi, starts.masked_fill(missing, 1 << 40), widths, frame, domain=False)
+
+
+def segment(n_p: int) -> int:
+    """In how many pieces pretraining masks one span: it has about n_p / 2, so about 15 % of the pieces are masked."""
+    return round(n_p / 2 / 0.15)
+
+
+def _segments(lo: Tensor, hi: Tensor, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Cut rows [B] into segments of about `size`, left and right [B, m]; empty ones where a row has fewer than m.
+
+    The cuts are random, because a piece at a cut cannot be masked.
+    """
+    count = ((hi - lo) / size).round().clamp(min=1)[:, None]  # [B, 1] segments of a row
+    k = torch.arange(int(count.max()) + 1, device=lo.device)[None, :]
+    shift = (torch.rand((len(lo), k.shape[1]), generator=generator, device=lo.device) - 0.5) / 2
+    share = torch.where((k > 0) & (k < count), k + shift, k).clamp(max=count) / count
+    cuts = lo[:, None] + (share * (hi - lo)[:, None]).round().long()  # [B, m + 1], the first lo and the last hi
+    return cuts[:, :-1], cuts[:, 1:]
 
 
 def build_pile(
     vocabulary: Vocabulary, corpora: Sequence[tuple[Iterable[str], int]], *, window: int, workers: int = 1
 ) -> Pile:
     """Encode corpora, each with the id of its domain's token, into one pile."""
-    flats: list[np.ndarray] = []
-    begins: list[np.ndarray] = []
-    rows: list[np.ndarray] = []
+    flats = [np.zeros(0, dtype=np.int32)]
+    begins = [np.zeros(0, dtype=bool)]
+    rows = [np.zeros((0, 3), dtype=np.int64)]
     at = 0
     for texts, domain in corpora:
         for ids, starts, sizes in _encoded(vocabulary, texts, workers):
             stops = at + np.cumsum(sizes)
             cut = _windows(stops - sizes, stops, starts, at, window)
+            cut = cut[cut[:, 0] < cut[:, 1]]  # not texts without words
             rows.append(np.column_stack([cut, np.full(len(cut), domain)]))
             flats.append(ids)
             begins.append(starts)
             at += len(ids)
-    table = torch.from_numpy(np.concatenate(rows) if rows else np.zeros((0, 3), dtype=np.int64))
+    table = torch.from_numpy(np.concatenate(rows))
     return Pile(
         flat=torch.from_numpy(np.concatenate(flats)),
         begins=torch.from_numpy(np.concatenate([*begins, np.ones(1, dtype=bool)])),
@@ -96,9 +113,9 @@ def _windows(lo: np.ndarray, hi: np.ndarray, begins: np.ndarray, at: int, window
     for a, b in zip(lo.tolist(), hi.tolist(), strict=True):
         while b - a > window:
             cut = a + window
-            while cut > a + 1 and not begins[cut - at]:
+            while cut > a and not begins[cut - at]:
                 cut -= 1
-            cut = a + window if cut == a + 1 else cut
+            cut = cut if cut > a else a + window  # one word fills the window: it is cut
             rows.append((a, cut))
             a = cut
         rows.append((a, b))
@@ -113,13 +130,17 @@ def _encoded(
     if workers <= 1:
         yield from (_encode(vocabulary, block) for block in blocks)
         return
-    with ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(vocabulary.tokenizer,)) as pool:
+    pool = ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(vocabulary.tokenizer,))
+    try:
         yield from pool.map(_work, blocks)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _start_worker(tokenizer: object) -> None:
     global _worker
     _worker = Vocabulary(tokenizer)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to every process; the first one answers it
 
 
 def _work(texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -143,14 +164,19 @@ def _encode(vocabulary: Vocabulary, texts: list[str]) -> tuple[np.ndarray, np.nd
 
 
 def order(lengths: np.ndarray, batch: int, epoch: int, seed: int) -> list[np.ndarray]:
-    """One epoch of batches: rows of like length together, to waste little on padding, batches in random order."""
+    """One epoch of batches: rows of like length together, to waste little on padding, batches in random order.
+
+    The few rows that do not fill a batch are left out, others in every epoch; too few for one batch are repeated.
+    """
     rng = np.random.default_rng([seed, epoch])
     rows = rng.permutation(len(lengths))
+    if len(rows) < batch:
+        return [np.resize(rows, batch)]
+    rows = rows[: len(rows) // batch * batch]
     pool = 50 * batch
     batches = []
     for at in range(0, len(rows), pool):
         part = rows[at : at + pool]
         part = part[np.argsort(lengths[part], kind="stable")]
         batches += [part[k : k + batch] for k in range(0, len(part), batch)]
-    full = [b for b in batches if len(b) == batch] or [rng.choice(len(lengths), batch)]
-    return [full[k] for k in rng.permutation(len(full))]
+    return [batches[k] for k in rng.permutation(len(batches))]

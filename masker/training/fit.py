@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import torch
 
@@ -12,7 +12,7 @@ from masker.errors import MaskerError, unknown
 from masker.model import PaddedMLM, Settings
 from masker.training import checkpoint
 from masker.training.corpora import hold_out
-from masker.training.examples import SEGMENT, build_pile
+from masker.training.examples import build_pile, segment
 from masker.training.loop import Progress, Result, train
 from masker.training.settings import TrainSettings
 
@@ -20,93 +20,113 @@ from masker.training.settings import TrainSettings
 SIZES = {"tiny": (2, 128, 2), "mini": (4, 256, 4), "small": (6, 384, 12), "base": (12, 768, 12)}
 
 
+class Options(TypedDict, total=False):
+    """What `fit` and `pretrain` have in common; `_train` has the defaults."""
+
+    base: str | Path | None  # None: the embedded model
+    size: str | None  # from scratch at this size, with the vocabulary of `base`
+    settings: TrainSettings | None
+    n_p: int | None
+    window: int | None
+    licences: Mapping[str, str] | None
+    command: str | None
+    resume: bool
+    report: Callable[[Progress], None]
+
+
 def fit(
     corpora: Mapping[str, Sequence[str]],
     out: str | Path,
     *,
+    counterparts: Mapping[str, str] | None = None,
+    **options: Unpack[Options],
+) -> PaddedMLM:
+    """Fit a padded MLM to named domains, one masked span an example, and save it in the folder `out`."""
+    return _train("fit", corpora, Path(out), counterparts=counterparts or {}, **options)
+
+
+def pretrain(corpora: Mapping[str, Sequence[str]], out: str | Path, **options: Unpack[Options]) -> PaddedMLM:
+    """Train a padded MLM on plain text without domains, several spans a text, and save it in the folder `out`."""
+    return _train("pretrain", corpora, Path(out), counterparts={}, **options)
+
+
+def _train(
+    stage: str,
+    corpora: Mapping[str, Sequence[str]],
+    out: Path,
+    *,
+    counterparts: Mapping[str, str],
     base: str | Path | None = None,
     size: str | None = None,
     settings: TrainSettings | None = None,
     n_p: int | None = None,
     window: int | None = None,
-    counterparts: Mapping[str, str] | None = None,
     licences: Mapping[str, str] | None = None,
     command: str | None = None,
     resume: bool = False,
     report: Callable[[Progress], None] = lambda _: None,
 ) -> PaddedMLM:
-    """Fit a padded MLM to named domains, one masked span an example, and save it in the folder `out`.
-
-    It starts from `base` (None: the embedded model), or from scratch at a `size` with that model's vocabulary.
-    """
-    out, settings = Path(out), settings or TrainSettings()
-    model = prepare(base, size=size, n_p=n_p, window=window, seed=settings.seed)
-    model.settings.domains.clear()  # what the base was fitted to is forgotten
-    model.add_domains(list(corpora))
-    for name, other in (counterparts or {}).items():
-        model.settings.domains[model.check_domain(name)] = model.check_domain(other)
-
-    parts = {name: hold_out(lines, share=settings.held_out, seed=settings.seed) for name, lines in corpora.items()}
-    pile, held = (
+    settings, licences, domains = settings or TrainSettings(), licences or {}, stage == "fit"
+    for name in licences:
+        if name not in corpora:
+            raise unknown("corpus", name, list(corpora))
+    model = prepare(base, size=size, n_p=n_p, window=window, seed=settings.seed, spans=not domains)
+    if domains:
+        model.add_domains(list(corpora))
+        _name_counterparts(model, counterparts)
+        parts = {
+            model.vocabulary.domain(name): _split(f"domain '{name}'", lines, settings)
+            for name, lines in corpora.items()
+        }
+    else:
+        texts = [text for lines in corpora.values() for text in lines]
+        parts = {0: _split("the plain text", texts, settings)}
+    pile, held_out = (
         build_pile(
             model.vocabulary,
-            [(part[k], model.vocabulary.domain(name)) for name, part in parts.items()],
+            [(part[k], token) for token, part in parts.items()],
             window=model.settings.window,
             workers=settings.workers,
         )
         for k in (0, 1)
     )
-    result = train(model, pile, held, settings, domains=True, out=out, resume=resume, report=report)
+    result = train(model, pile, held_out, settings, domains=domains, out=out, resume=resume, report=report)
     data = [_described(name, lines, licences) for name, lines in corpora.items()]
-    return _save(model, out, _stage("fit", command, base, size, data, settings, result))
+    return _save(model, out, _stage(stage, command, base, size, data, settings, result))
 
 
-def pretrain(
-    corpora: Mapping[str, Sequence[str]],
-    out: str | Path,
-    *,
-    base: str | Path | None = None,
-    size: str | None = None,
-    settings: TrainSettings | None = None,
-    n_p: int | None = None,
-    window: int | None = None,
-    licences: Mapping[str, str] | None = None,
-    command: str | None = None,
-    resume: bool = False,
-    report: Callable[[Progress], None] = lambda _: None,
-) -> PaddedMLM:
-    """Train a padded MLM on plain text without domains, several masked spans a text, and save it in the folder `out`."""
-    out, settings = Path(out), settings or TrainSettings()
-    model = prepare(base, size=size, n_p=n_p, window=window, seed=settings.seed, spans=True)
-    model.settings.domains.clear()
-    texts = [text for lines in corpora.values() for text in lines]
-    if len(texts) < 2:
-        raise MaskerError(f"there are {len(texts)} texts to pretrain on; give at least 2, one a line")
-    train_texts, held_texts = hold_out(texts, share=settings.held_out, at_least=1, seed=settings.seed)
-    pile, held = (
-        build_pile(model.vocabulary, [(part, 0)], window=model.settings.window, workers=settings.workers)
-        for part in (train_texts, held_texts)
-    )
-    result = train(model, pile, held, settings, domains=False, out=out, resume=resume, report=report)
-    data = [_described(name, lines, licences) for name, lines in corpora.items()]
-    return _save(model, out, _stage("pretrain", command, base, size, data, settings, result))
+def _split(name: str, lines: Sequence[str], settings: TrainSettings) -> tuple[list[str], list[str]]:
+    """Lines to train on, and lines that the span accuracy is measured on."""
+    train_lines, held_out = hold_out(lines, share=settings.held_out, seed=settings.seed)
+    if not held_out:
+        raise MaskerError(f"{name} has {len(set(lines))} different lines; at least 2 are needed, one a text")
+    return train_lines, held_out
+
+
+def _name_counterparts(model: PaddedMLM, counterparts: Mapping[str, str]) -> None:
+    for name, other in counterparts.items():
+        if name == other:
+            raise MaskerError(f"domain '{name}' cannot be its own counterpart; name another one")
+        model.settings.domains[model.check_domain(name)] = model.check_domain(other)
 
 
 def prepare(
     base: str | Path | None, *, size: str | None, n_p: int | None, window: int | None, seed: int, spans: bool = False
 ) -> PaddedMLM:
-    """The model that training starts from."""
+    """The model that training starts from. What domains the base was fitted to is forgotten."""
     torch.manual_seed(seed)  # for the weights that are new
     model = PaddedMLM.from_pretrained(base)
     old = model.settings
     if size is not None:
         model = _from_scratch(model, size)
-    n_p, window = n_p or old.n_p, window or old.window
+    n_p = old.n_p if n_p is None else n_p
     room = model.max_length - len(model.frame.start) - len(model.frame.end) - 1  # 1: the domain's token
-    room = room * SEGMENT // (SEGMENT + n_p) - n_p if spans else room - n_p
-    if window > room:
-        window = room
-    return PaddedMLM(model.mlm, model.vocabulary, Settings(n_p=n_p, window=window, made=[] if size else list(old.made)))
+    room = int((room - n_p / 2) / (1 + n_p / max(1, segment(n_p)))) if spans else room - n_p  # the rest is for masks
+    if window is not None and window > room:
+        raise MaskerError(f"window is {window}, but the model has room for {room} pieces and the masks of a span")
+    chosen = Settings(n_p=n_p, window=min(old.window, room) if window is None else window)
+    chosen.made = [] if size else list(old.made)
+    return PaddedMLM(model.mlm, model.vocabulary, chosen)
 
 
 def _from_scratch(model: PaddedMLM, size: str) -> PaddedMLM:
@@ -122,9 +142,9 @@ def _from_scratch(model: PaddedMLM, size: str) -> PaddedMLM:
     return PaddedMLM(BertForMaskedLM(config), model.vocabulary, Settings())
 
 
-def _described(name: str, lines: Sequence[str], licences: Mapping[str, str] | None) -> dict[str, Any]:
+def _described(name: str, lines: Sequence[str], licences: Mapping[str, str]) -> dict[str, Any]:
     words = sum(len(line.split()) for line in lines)
-    return {"name": name, "lines": len(lines), "words": words, "licence": (licences or {}).get(name, "not stated")}
+    return {"name": name, "lines": len(lines), "words": words, "licence": licences.get(name, "not stated")}
 
 
 def _stage(

@@ -1,7 +1,7 @@
 """The training loop, the same for fitting domains and for pretraining.
 
-All randomness of a step (its rows, its spans, its dropout) follows from the seed and the step's number alone, so a run that
-was killed goes on as if nothing had happened, and several processes see what one would have seen.
+All randomness of a step (its rows, its spans, its dropout) follows from the seed and the step's number alone, so a run
+that was killed goes on as if nothing had happened, and several processes see what one would have seen.
 """
 
 import math
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from masker.errors import MaskerError
@@ -61,13 +61,15 @@ def train(
     resume: bool = False,
     report: Callable[[Progress], None] = lambda _: None,
 ) -> Result:
-    """Train `model` in place; checkpoints, metrics.jsonl and TensorBoard events go to the folder `out`."""
-    from accelerate import Accelerator
+    """Train `model` in place; checkpoints, metrics.jsonl and TensorBoard events go to the folder `out`.
 
-    precision = settings.precision
-    if precision == "auto":
-        precision = "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
-    accelerator = Accelerator(mixed_precision="no" if precision == "fp32" else precision)
+    Several processes share the batch of a step; on several machines `out` has to be a folder that all of them see.
+    """
+    from accelerate.utils import broadcast_object_list
+
+    if not len(pile) or not len(held_out):
+        raise MaskerError(f"there are {len(pile)} texts to train on and {len(held_out)} held out; both need some")
+    accelerator = _accelerator(settings.precision)
     shards = settings.accumulate * accelerator.num_processes
     if settings.batch_size % shards:
         raise MaskerError(
@@ -78,7 +80,10 @@ def train(
     per_epoch = len(order(lengths, settings.batch_size, 0, settings.seed))
     steps = settings.steps or max(1, math.ceil(settings.epochs * per_epoch))
     every = settings.eval_every or max(1, steps // 10)
-    fingerprint = {"data": pile.fingerprint(), "settings": asdict(settings), "steps": steps}
+    data = pile.fingerprint() + held_out.fingerprint()
+    shape = f"{model.mlm.config.model_type} of {sum(p.numel() for p in model.parameters())} parameters"
+    fingerprint = {**asdict(model.settings), **asdict(settings), "data": data, "model": shape, "steps": steps}
+    del fingerprint["workers"], fingerprint["made"]  # of no effect on the weights
 
     set_dropout(model, settings.dropout)
     optimizer = torch.optim.AdamW(_groups(model, settings.weight_decay), lr=settings.lr, betas=(0.9, 0.98), eps=1e-6,
@@ -91,10 +96,7 @@ def train(
         checkpoint.start(out)
     log = checkpoint.Log(out, state.step) if accelerator.is_main_process else None
     pile, held_out = pile.to(device), held_out.to(device)
-    batches, epoch = (
-        order(lengths, settings.batch_size, state.step // per_epoch, settings.seed),
-        state.step // per_epoch,
-    )
+    epoch, batches = -1, []
 
     tokens, trained = 0, 0.0  # of this process, evaluation aside
     stopped = state.stale >= settings.patience
@@ -112,6 +114,7 @@ def train(
         masked = pile.draw(rows, model.frame, generator, domains=domains)
         wrapped.train()
         total = torch.zeros((), device=device)
+        count = (masked.targets != IGNORE).sum().clamp(min=1)  # of the whole batch: all parts weigh by what they hold
         part = settings.batch_size // shards
         for k in range(settings.accumulate):
             at = (k * accelerator.num_processes + accelerator.process_index) * part
@@ -119,9 +122,9 @@ def train(
             last = k == settings.accumulate - 1
             with nullcontext() if last else accelerator.no_sync(wrapped), accelerator.autocast():
                 logits = wrapped(piece.ids, piece.attention, piece.slots)
-                loss = cross_entropy(logits.flatten(0, 1).float(), piece.targets.flatten(), ignore_index=IGNORE)
-            accelerator.backward(loss / settings.accumulate)
-            total += loss.detach() / settings.accumulate
+                loss = _loss(logits, piece) * accelerator.num_processes / count  # gradients of processes are averaged
+            accelerator.backward(loss)
+            total += loss.detach()
         accelerator.clip_grad_norm_(wrapped.parameters(), settings.clip)
         optimizer.step()
         optimizer.zero_grad()
@@ -129,26 +132,32 @@ def train(
         tokens += masked.ids.numel()
 
         evaluated = state.step % every == 0 or state.step == steps
-        loss_now = float(total) if evaluated or state.step % 10 == 0 else math.nan  # waits for the device
+        measured = evaluated or state.step % 10 == 0
+        loss_now = float(accelerator.reduce(total, "mean")) if measured else math.nan  # waits for the device
+        if measured and not math.isfinite(loss_now):
+            raise MaskerError(f"the loss is {loss_now} after step {state.step}; lower --lr, it is {settings.lr:g}")
         trained += time.monotonic() - began
         state.seconds += time.monotonic() - began
         began = time.monotonic()
         if evaluated:
             wrapped.eval()
-            accuracy, held_out_loss = span_accuracy(model, held_out, domains=domains, seed=settings.seed)
+            scores = span_accuracy(model, held_out, domains=domains, seed=settings.seed)
+            accuracy, held_out_loss = broadcast_object_list(list(scores))  # all stop together
             improved = state.note(accuracy, held_out_loss)
             stopped = state.stale >= settings.patience
-            if accelerator.is_main_process and log:
+            if log:
                 log.write(state.step, loss=loss_now, held_out_loss=held_out_loss, span_accuracy=accuracy, lr=rate,
                           tokens_per_second=tokens / trained, seconds=state.seconds)  # fmt: skip
                 checkpoint.save(out, model, optimizer, state, fingerprint, best=improved)
             accelerator.wait_for_everyone()
             state.seconds += time.monotonic() - began
-        if not math.isnan(loss_now):
+        if measured and accelerator.is_main_process:
             report(Progress(state.step, steps, loss_now, state.accuracy, state.best, tokens / trained, evaluated))
     if log:
         log.close()
+    accelerator.unwrap_model(wrapped, keep_fp32_wrapper=False)
     checkpoint.load_best(out, model)
+    accelerator.wait_for_everyone()  # before the checkpoints are thrown away
     return Result(state.step, state.best_step, state.best or 0.0, state.seconds, state.step < steps)
 
 
@@ -156,7 +165,7 @@ def train(
 def span_accuracy(
     model: PaddedMLM, pile: Pile, *, domains: bool, seed: int = 0, batch: int = 256
 ) -> tuple[float, float]:
-    """Percent of masked spans of which all n_p pieces are predicted right, the paper's measure of health; and the loss."""
+    """Percent of masked spans of which all n_p pieces are predicted right, the paper's measure of health; and loss."""
     device, n_p = model.device, model.frame.n_p
     rows = torch.argsort(pile.hi - pile.lo).to(device)
     generator = torch.Generator(device).manual_seed(seed)
@@ -169,9 +178,25 @@ def span_accuracy(
             flat, targets = logits.flatten(0, 1).float(), masked.targets.flatten()
             real = targets[::n_p] != IGNORE
             right += int(((flat.argmax(-1) == targets).view(-1, n_p).all(1) & real).sum())
-            loss += float(cross_entropy(flat, targets, ignore_index=IGNORE, reduction="sum")) / n_p
+            loss += float(_loss(logits, masked)) / n_p
             count += int(real.sum())
     return 100.0 * right / count, loss / count
+
+
+def _accelerator(precision: str) -> Any:
+    from accelerate import Accelerator
+
+    if precision == "auto":
+        precision = "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
+    try:
+        return Accelerator(mixed_precision="no" if precision == "fp32" else precision)
+    except ValueError as error:  # fp16 on a CPU, or a second precision in one process
+        raise MaskerError(f"cannot train with the precision {precision}: {error}") from error
+
+
+def _loss(logits: Tensor, masked: Masked) -> Tensor:
+    """logits [B, m * n_p, V] -> the sum over all masks."""
+    return cross_entropy(logits.flatten(0, 1).float(), masked.targets.flatten(), ignore_index=IGNORE, reduction="sum")
 
 
 def set_dropout(model: nn.Module, share: float) -> None:

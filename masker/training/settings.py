@@ -1,5 +1,6 @@
 """Settings of a training run, checked when they are made."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,11 +9,11 @@ from masker.errors import MaskerError
 
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings:
-    """How to train. `steps` overrides `epochs`; `batch_size` is what one step sees, all processes and accumulation counted.
+    """How to train. `steps` overrides `epochs`; `batch_size` is what one step sees, in all processes and parts.
 
-    The learning rate rises over the first `warmup` share of the steps and falls linearly to zero. Every `eval_every` steps
-    (by default 10 times a run) the span accuracy of held-out lines is measured and a checkpoint written; training stops
-    when it has not risen for `patience` evaluations, and the best checkpoint is the one that is kept.
+    The learning rate rises over the first `warmup` share of the steps and falls linearly to zero. Every `eval_every`
+    steps (by default 10 times a run) the span accuracy of held-out lines is measured and a checkpoint written; training
+    stops when it has not risen for `patience` evaluations, and the best checkpoint is the one that is kept.
     """
 
     epochs: float = 3.0
@@ -34,8 +35,11 @@ class TrainSettings:
     def __post_init__(self) -> None:
         positive = ("epochs", "batch_size", "accumulate", "lr", "clip", "patience", "workers")
         for name in (*positive, *(n for n in ("steps", "eval_every") if getattr(self, n) is not None)):
-            if not getattr(self, name) > 0:
-                raise MaskerError(f"{name} is {getattr(self, name)}, but must be above 0")
+            if not 0 < getattr(self, name) < math.inf:
+                raise MaskerError(f"{name} is {getattr(self, name)}, but must be above 0 and finite")
+        for name in ("weight_decay", "seed"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise MaskerError(f"{name} is {getattr(self, name)}, but must be at least 0")
         for name in ("warmup", "dropout", "held_out"):
             if not 0 <= getattr(self, name) < 1:
                 raise MaskerError(f"{name} is {getattr(self, name)}, but must be at least 0 and below 1")

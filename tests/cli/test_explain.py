@@ -1,0 +1,82 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
+Fails = Callable[..., str]
+TEXT = "the food was terrible ."
+
+
+@pytest.fixture
+def explain(masker: Cli, fitted: Path, here: Path) -> Cli:
+    return lambda *arguments: masker("explain", "--model", fitted, "--to", "positive", *arguments)
+
+
+def test_json(explain: Cli, masker: Cli, fitted: Path) -> None:
+    record = json.loads(explain(TEXT, "--format", "json").text)
+    spans = record["spans"]
+    # 5 words, the last of them protected: 6 places to insert at, and spans of 1 to 4 of the first four words
+    assert [(s["i"], s["words"]) for s in spans] == [(i, n) for i in range(6) for n in range(5) if n == 0 or i + n <= 4]
+    for span in spans:
+        assert list(span)[:4] == ["i", "words", "masked", "replacement"]
+        assert span["masked"].count("[MASK]") == 4
+        assert len(span["replacement"].split()) == 4
+        assert span["target_score"] == pytest.approx(span["L1"] - span["L2"], abs=2e-6)
+        assert span["source_score"] == pytest.approx(-max(0, span["L3"] - span["L4"]), abs=2e-6)
+        assert span["score"] == pytest.approx(span["target_score"] + span["source_score"], abs=2e-6)
+    edited = json.loads(
+        masker("edit", "--model", fitted, "--to", "positive", "--format", "jsonl", stdin=TEXT.encode()).text
+    )
+    assert record["text"] == edited["text"]
+    assert spans[record["chosen"]]["score"] == edited["edits"][0]["score"]
+
+
+def test_table(explain: Cli) -> None:
+    result = explain(TEXT)
+    assert result.code == 0
+    header, *rows = result.text.splitlines()
+    assert header.split() == [
+        *("i", "words", "input", "replacement", "TargetScore", "SourceScore", "Score", "L1", "L2", "L3", "L4")
+    ]
+    assert len(rows) == 16 + 1
+    assert "[MASK] [MASK] [MASK] [MASK] the food was terrible ." in rows[0]
+
+
+def test_without_source_score(explain: Cli) -> None:
+    spans = json.loads(explain(TEXT, "--format", "json", "--no-source-score").text)["spans"]
+    assert all(s["L3"] is None and s["source_score"] == 0 for s in spans)
+
+
+def test_brackets_are_text(explain: Cli) -> None:
+    """Rich's markup must not swallow what looks like it."""
+    assert explain("a [bold]b[/bold] [/x] [MASK] c").code == 0
+
+
+@pytest.mark.parametrize("name", ["picture.png", "picture.svg"])
+def test_plot(explain: Cli, here: Path, name: str) -> None:
+    result = explain(TEXT, "--plot", name)
+    assert result.code == 0, result.err
+    assert result.err == f"wrote {name}\n"
+    assert (here / name).read_bytes()[:5] in (b"\x89PNG\r", b"<?xml")
+    assert sorted(p.suffix for p in here.iterdir()) == sorted([".txt", ".txt", Path(name).suffix])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([TEXT, "--to", "happy"], "known: negative, positive"),
+        ([""], "no words"),
+        (["  "], "no words"),
+        ([TEXT, "--format", "xml"], "known: table, json"),
+        ([TEXT, "--plot", "picture.xyz"], "known: .png"),
+        ([TEXT, "--plot", "picture"], "known: .png"),
+        ([TEXT, "--plot", "no/such/picture.png"], "no/such"),
+        ([TEXT, "--protect", "["], "no valid pattern"),
+        (["word " * 20_000], "20,000 words"),
+    ],
+)
+def test_bad_input(fails: Fails, fitted: Path, here: Path, arguments: list[str], named: str) -> None:
+    assert named in fails("explain", "--model", fitted, "--to", "positive", *arguments)
+    assert len(list(here.iterdir())) == 2

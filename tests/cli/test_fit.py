@@ -1,0 +1,287 @@
+import csv
+import gzip
+import io
+import json
+import lzma
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from toy import CORPORA
+
+Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
+Fails = Callable[..., str]
+TWO = ("--domain", "negative=negative.txt", "--domain", "positive=positive.txt", "--out", "model")
+QUICK = ("--steps", "2", "--batch-size", "8")
+
+
+@pytest.fixture
+def fit(masker: Cli, base: Path, here: Path) -> Cli:
+    return lambda *arguments: masker("fit", "--base", base, *QUICK, *arguments)
+
+
+@pytest.fixture
+def fit_fails(fails: Fails, base: Path, here: Path) -> Fails:
+    """A refusal before any training: no folder is made."""
+
+    def run(*arguments: str | Path) -> str:
+        error = fails("fit", "--base", base, *QUICK, *arguments)
+        assert not (here / "model").exists()
+        return error
+
+    return run
+
+
+def settings(folder: Path) -> dict:  # type: ignore[type-arg]
+    return json.loads((folder / "masker.json").read_text())
+
+
+def test_a_model_is_made(fit: Cli, masker: Cli, here: Path) -> None:
+    result = fit(*TWO, "--licence", "negative=CC0", "--steps", "10")
+    assert result.code == 0, result.err
+    assert result.out == b""
+    assert result.err.splitlines()[0].startswith("step 1/10  loss ")
+    assert re.fullmatch(r"wrote model: span accuracy \d+\.\d\d after 10 steps.*, \d+ s", result.err.splitlines()[-1])
+    assert not (here / "model" / "checkpoints").exists()
+    assert "`negative`, `positive`" in (here / "model" / "README.md").read_text()
+    assert masker("edit", "--model", "model", "--to", "positive", stdin=b"it was terrible .").code == 0
+    made = settings(here / "model")["made"][-1]
+    assert [d["licence"] for d in made["data"]] == ["CC0", "not stated"]
+    assert "masker fit --base" in made["command"]
+
+
+def test_every_kind_of_corpus_gives_the_same_model(fit: Cli, here: Path) -> None:
+    def write(kind: str, lines: list[str]) -> bytes:
+        if kind.startswith(".jsonl"):
+            return "".join(json.dumps({"id": 1, "review": line}) + "\n" for line in lines).encode()
+        if kind == ".csv":
+            file = io.StringIO()
+            csv.writer(file).writerows([["id", "review"], *([1, line] for line in lines)])
+            return file.getvalue().encode()
+        return "".join(line + "\n" for line in lines).encode()
+
+    models = set()
+    for kind in (".txt", ".txt.gz", ".txt.xz", ".jsonl", ".jsonl.gz", ".csv"):
+        pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(Path(kind).suffix, bytes)
+        for name, lines in CORPORA.items():
+            (here / f"{name}{kind}").write_bytes(pack(write(kind, lines)))
+        domains = [x for name in CORPORA for x in ("--domain", f"{name}={name}{kind}")]
+        column = [] if ".txt" in kind else ["--column", "review"]
+        result = fit(*domains, *column, "--out", f"model{kind}")
+        assert result.code == 0, result.err
+        models.add((here / f"model{kind}" / "model.safetensors").read_bytes())
+    assert len(models) == 1
+
+
+def test_from_scratch(fit: Cli, here: Path) -> None:
+    assert fit(*TWO, "--size", "tiny", "--n-p", "3", "--window", "20").code == 0
+    made = settings(here / "model")
+    assert (made["n_p"], made["window"]) == (3, 20)
+    assert len(made["made"]) == 1
+    assert "from scratch, size tiny" in made["made"][0]["base"]
+    assert json.loads((here / "model" / "config.json").read_text())["hidden_size"] == 128
+
+
+def test_three_domains_and_one(fit: Cli, here: Path) -> None:
+    (here / "other.txt").write_text("".join(f"marie was born in {x} .\n" for x in "abcdefghijkl"))
+    assert fit(*TWO, "--domain", "other=other.txt", "--counterpart", "other=negative").code == 0
+    assert settings(here / "model")["domains"] == {"negative": None, "positive": None, "other": "negative"}
+    assert fit("--domain", "only=positive.txt", "--out", "model").code == 0
+    assert settings(here / "model")["domains"] == {"only": None}
+
+
+def test_pretrain_then_fit(masker: Cli, fit: Cli, base: Path, here: Path) -> None:
+    result = masker(
+        "pretrain", "negative.txt", "positive.txt", "--base", base, "--out", "plain", "--licence", "CC0", *QUICK
+    )
+    assert result.code == 0, result.err
+    plain = settings(here / "plain")
+    assert plain["domains"] == {}
+    assert [(d["name"], d["lines"], d["licence"]) for d in plain["made"][0]["data"]] == [
+        ("negative.txt", 80, "CC0"), ("positive.txt", 80, "CC0"),
+    ]  # fmt: skip
+    assert fit(*TWO, "--base", "plain").code == 0
+    assert [stage["stage"] for stage in settings(here / "model")["made"]] == ["pretrain", "fit"]
+
+
+def test_pretrain_counts_files_of_the_same_name_apart(masker: Cli, base: Path, here: Path) -> None:
+    for folder in ("a", "b"):
+        (here / folder).mkdir()
+        (here / folder / "text").write_text("".join(f"it was {folder} {x} .\n" for x in "abcdef"))
+    result = masker("pretrain", "a/text", "b/text", "--base", base, "--out", "plain", *QUICK)
+    assert result.code == 0, result.err
+    assert [d["lines"] for d in settings(here / "plain")["made"][0]["data"]] == [6, 6]
+
+
+def test_corpora_that_look_alike_get_a_warning(fit: Cli, here: Path) -> None:
+    lines = random.Random(1).sample(CORPORA["negative"], 80)
+    for k, name in enumerate(("negative", "positive")):
+        (here / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines[k::2]))
+    result = fit(*TWO)
+    assert result.code == 0
+    assert result.err.startswith("masker: warning: a quick classifier can hardly tell 'negative' from 'positive'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([*TWO[:4], "--domain", "negative=positive.txt", "--out", "model"], "names 'negative' twice"),
+        (["--domain", "a=negative.txt", "--domain", "b=negative.txt", "--out", "model"], "same file"),
+        (["--domain", "a=negative.txt", "--domain", "b=copy.txt", "--out", "model"], "same lines"),
+        (["--domain", "a=empty.txt", "--domain", "b=negative.txt", "--out", "model"], "empty"),
+        (["--domain", "a=short.txt", "--domain", "b=negative.txt", "--out", "model"], "at least 10"),
+        (["--domain", "a=latin.txt", "--domain", "b=negative.txt", "--out", "model"], "line 1: byte 3 (0xe9)"),
+        (["--domain", "a=binary.txt", "--domain", "b=negative.txt", "--out", "model"], "binary"),
+        (["--domain", "a=nofile", "--domain", "b=negative.txt", "--out", "model"], "nofile"),
+        (["--domain", "negative.txt", "--out", "model"], "--domain wants NAME=VALUE, not 'negative.txt'"),
+        (["--domain", "a b=negative.txt", "--out", "model"], "cannot name a domain"),
+        ([*TWO, "--column", "x"], "no column 'x'"),
+        ([*TWO, "--counterpart", "negative=x"], "unknown domain 'x'"),
+        ([*TWO, "--counterpart", "negative=negative"], "own counterpart"),
+        ([*TWO, "--licence", "negativ=CC0"], "unknown corpus 'negativ'; known: negative, positive"),
+        ([*TWO, "--n-p", "0"], "n_p is 0"),
+        ([*TWO, "--n-p", "-1"], "n_p is -1"),
+        ([*TWO, "--window", "0"], "window 0"),
+        ([*TWO, "--window", "4000"], "room for"),
+        ([*TWO, "--size", "huge"], "known: tiny, mini, small, base"),
+        ([*TWO, "--steps", "0"], "steps is 0"),
+        ([*TWO, "--epochs", "inf"], "epochs is inf"),
+        ([*TWO, "--lr", "nan"], "lr is nan"),
+        ([*TWO, "--dropout", "1"], "dropout is 1.0"),
+        ([*TWO, "--seed", "-1"], "seed is -1"),
+        ([*TWO, "--batch-size", "10", "--accumulate", "3"], "batch_size 10"),
+        ([*TWO, "--precision", "fp8"], "auto, fp32, bf16, fp16"),
+        ([*TWO, "--base", "./nowhere"], "no model folder at nowhere"),
+        ([*TWO, "--resume"], "no checkpoint to resume"),
+    ],
+)
+def test_refused_before_training(fit_fails: Fails, here: Path, arguments: list[str], named: str) -> None:
+    (here / "copy.txt").write_text("".join(f"{line}\n" for line in reversed(CORPORA["negative"])))
+    (here / "empty.txt").write_text("\n \n")
+    (here / "short.txt").write_text("it was bad .\n" * 100)
+    (here / "latin.txt").write_bytes(b"caf\xe9\n" * 20)
+    (here / "binary.txt").write_bytes(bytes(256) * 20)
+    assert named in fit_fails(*arguments)
+
+
+def test_out_that_cannot_be_a_folder(fails: Fails, base: Path, here: Path) -> None:
+    (here / "file").write_text("precious")
+    for out in ("file", "file/model"):
+        assert "file" in fails("fit", "--base", base, *QUICK, *TWO[:4], "--out", out)
+    assert (here / "file").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([], "corpus"),
+        (["nofile"], "nofile"),
+        (["empty.txt"], "0 different lines"),
+        (["same.txt"], "1 different lines"),
+        (["negative.txt", "negative.txt"], "twice"),
+    ],
+)
+def test_pretrain_refuses(masker: Cli, base: Path, here: Path, arguments: list[str], named: str) -> None:
+    (here / "empty.txt").write_text("")
+    (here / "same.txt").write_text("it was bad .\n" * 100)
+    result = masker("pretrain", *arguments, "--base", base, "--out", "model", *QUICK)
+    assert result.code == 2
+    assert named in result.err
+    assert not (here / "model").exists()
+
+
+def test_no_space_for_the_model(fails: Fails, base: Path, here: Path) -> None:
+    """A limit on the size of files stands for a full disk."""
+    import resource
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+    try:
+        error = fails("fit", "--base", base, *QUICK, *TWO, "--eval-every", "2")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert "best.safetensors" in error
+    assert not list((here / "model").glob("*.safetensors"))
+    assert not list((here / "model" / "checkpoints").glob("*"))
+
+
+def test_ctrl_c_says_how_to_go_on(base: Path, masker: Cli, here: Path) -> None:
+    arguments = [
+        "fit",
+        "--base",
+        str(base),
+        *TWO,
+        "--steps",
+        "200",
+        "--batch-size",
+        "8",
+        "--eval-every",
+        "20",
+        "--patience",
+        "99",
+    ]
+    with subprocess.Popen([sys.executable, "-m", "masker", *arguments], stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(600):
+            if list((here / "model" / "checkpoints").glob("step-*")):
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    *steps, last = err.splitlines()
+    assert all(line.startswith("step ") for line in steps)
+    assert last == "masker: interrupted; the run so far is in model: the same command with --resume goes on"
+    assert not (here / "model" / "model.safetensors").exists()
+
+    result = masker(*arguments, "--resume")
+    assert result.code == 0, result.err
+    assert not result.err.startswith("step 20/")
+    unbroken = masker(
+        *arguments[:-6], "--batch-size", "8", "--eval-every", "20", "--patience", "99", "--out", "unbroken"
+    )
+    assert unbroken.code == 0
+    first, second = ((here / name / "model.safetensors").read_bytes() for name in ("model", "unbroken"))
+    assert first == second
+    steps = [json.loads(line)["step"] for line in (here / "model" / "metrics.jsonl").read_text().splitlines()]
+    assert steps == list(range(20, 201, 20))
+
+
+def test_two_processes(base: Path, masker: Cli, here: Path) -> None:
+    """Through `accelerate launch`: one of them speaks and writes, and the loss is that of one process."""
+    arguments = [
+        "fit",
+        "--base",
+        str(base),
+        *TWO[:4],
+        "--steps",
+        "20",
+        "--eval-every",
+        "10",
+        "--batch-size",
+        "16",
+        "--dropout",
+        "0",
+    ]
+    launch = ["-m", "accelerate.commands.accelerate_cli", "launch", "--cpu", "--num_processes", "2"]
+    command = [sys.executable, *launch, "--main_process_port", "0", "-m", "masker", *arguments, "--out", "two"]
+    result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("wrote two") == 1
+    assert masker(*arguments, "--out", "one").code == 0
+    one, two = (
+        [json.loads(line) for line in (here / name / "metrics.jsonl").read_text().splitlines()]
+        for name in ("one", "two")
+    )
+    assert [m["step"] for m in two] == [10, 20]
+    for a, b in zip(one, two, strict=True):
+        assert b["loss"] == pytest.approx(a["loss"], abs=1e-3)
+        assert b["held_out_loss"] == pytest.approx(a["held_out_loss"], abs=1e-3)

@@ -1,0 +1,251 @@
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from masker.padding import IGNORE, Frame, Masked
+from masker.spans import enumerate_spans
+from masker.text import Text, Word
+from masker.training import examples
+from masker.training.examples import Pile, build_pile, order, segment
+from masker.vocabulary import Vocabulary
+
+TEXT = "marie curie was n't born in poland !"  # curie, n't: words of two and three pieces
+WORDS = ["the", "food", "curie", "n't", ",", ".", "!", "café", "☕", "[MASK]", "\x00", "don't", "(really)", "2.5"]
+texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=6), max_size=12).map(" ".join)
+
+
+def frame(vocabulary: Vocabulary, n_p: int = 4) -> Frame:
+    return Frame(tuple(vocabulary.start), tuple(vocabulary.end), vocabulary.mask, vocabulary.pad, n_p)
+
+
+def draw(pile: Pile, vocabulary: Vocabulary, *, seed: int = 0, rows: Sequence[int] | None = None,
+         domains: bool = True, n_p: int = 4) -> Masked:  # fmt: skip
+    chosen = torch.arange(len(pile)) if rows is None else torch.tensor(rows)
+    return pile.draw(chosen, frame(vocabulary, n_p), torch.Generator().manual_seed(seed), domains=domains)
+
+
+def filled(masked: Masked, vocabulary: Vocabulary, row: int) -> list[int]:
+    """A row with its targets in the place of the masks, [PAD]s and what stands around the text left out."""
+    ids = masked.ids[row].clone()
+    real = masked.targets[row] != IGNORE
+    assert (ids[masked.slots[row][real]] == vocabulary.mask).all()
+    ids[masked.slots[row][real]] = masked.targets[row][real]
+    ids = ids[masked.attention[row].bool()]
+    around = {vocabulary.pad, vocabulary.domain("positive"), *vocabulary.start, *vocabulary.end}
+    return [i for i in ids.tolist() if i not in around]
+
+
+# -- the pile ----------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(texts, min_size=1, max_size=5))
+def test_a_pile_holds_what_reading_gives(vocabularies: dict[str, Vocabulary], sources: list[str]) -> None:
+    for family in ("bert", "roberta"):
+        vocabulary = vocabularies[family]
+        pile = build_pile(vocabulary, [(sources, 7)], window=1000)
+        read = [text for text in map(vocabulary.read, sources) if text.words]
+        assert len(pile) == len(read)
+        for row, text in enumerate(read):
+            lo, hi = int(pile.lo[row]), int(pile.hi[row])
+            assert pile.flat[lo:hi].tolist() == text.pieces
+            assert (pile.begins[lo : hi + 1].nonzero().flatten()).tolist() == text.bounds
+        assert (pile.domain == 7).all()
+
+
+def test_domains_follow_their_texts(vocabulary: Vocabulary) -> None:
+    pile = build_pile(vocabulary, [(["the food", "it"], 5), ([], 6), (["the staff"], 7)], window=50)
+    assert pile.domain.tolist() == [5, 5, 7]
+
+
+def test_a_pile_of_nothing(vocabulary: Vocabulary) -> None:
+    assert len(build_pile(vocabulary, [(["", "  "], 5)], window=50)) == 0
+    assert len(build_pile(vocabulary, [], window=50)) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(texts, min_size=1, max_size=4), st.integers(4, 12))
+def test_windows_cover_everything_once(vocabulary: Vocabulary, sources: list[str], window: int) -> None:
+    pile = build_pile(vocabulary, [(sources, 1)], window=window)
+    whole = [text for text in map(vocabulary.read, sources) if text.words]
+    rows = list(zip(pile.lo.tolist(), pile.hi.tolist(), strict=True))
+    assert [i for lo, hi in rows for i in range(lo, hi)] == list(range(pile.pieces))
+    assert all(0 < hi - lo <= window for lo, hi in rows)
+    ends = np.cumsum([len(text.pieces) for text in whole]).tolist()
+    assert set(ends) <= {hi for _, hi in rows}  # no row spans two texts
+    longest = max((len(word.pieces) for text in whole for word in text.words), default=0)
+    if longest <= window:
+        assert all(pile.begins[lo] for lo, _ in rows)  # cut at words
+
+
+def test_a_word_longer_than_the_window_is_cut(vocabulary: Vocabulary) -> None:
+    pile = build_pile(vocabulary, [(["the " + "x1" * 20 + " food ."], vocabulary.domain("positive"))], window=10)
+    assert pile.hi[-1] == pile.pieces
+    for domains in (True, False):
+        for seed in range(20):
+            masked = draw(pile, vocabulary, seed=seed, domains=domains)
+            for row in range(len(pile)):
+                assert filled(masked, vocabulary, row) == pile.flat[pile.lo[row] : pile.hi[row]].tolist()
+
+
+def test_processes_give_the_same_pile(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "_BLOCK", 7)
+    sources = [f"the food was {k} [MASK] terrible ." for k in range(40)]
+    one, two = (build_pile(vocabulary, [(sources, 5)], window=6, workers=n) for n in (1, 2))
+    assert one.fingerprint() == two.fingerprint()
+
+
+def test_fingerprint_notices_every_change(vocabulary: Vocabulary) -> None:
+    def of(*sources: str, window: int = 50, domain: int = 5) -> str:
+        return build_pile(vocabulary, [(sources, domain)], window=window).fingerprint()
+
+    assert of("the food was", "it") == of("the  food was", "it")
+    same = [
+        of("the food was", "it"), of("the food", "was it"), of("the food it", "was"), of("the food was it"),
+        of("the food was", "it", window=2), of("the food was", "it", domain=6), of("it", "the food was"),
+    ]  # fmt: skip
+    assert len(set(same)) == len(same)
+
+
+# -- one span a text: fitting ------------------------------------------------------------------------------------------
+
+
+def unprotected(text: Text) -> list[tuple[int, int]]:
+    """Spans as flat pieces, without the protection of a final full stop."""
+    loose = Text(text.source + " x", (*text.words, Word(len(text.source) + 1, len(text.source) + 2, (9,) * 99, ())))
+    spans = [s for s in enumerate_spans(loose, 4) if s.stop <= len(text.words)]
+    return [(text.bounds[s.start], text.bounds[s.stop]) for s in spans]
+
+
+def test_spans_are_those_of_scoring_and_equally_likely(vocabulary: Vocabulary) -> None:
+    text, draws = vocabulary.read(TEXT), 6000
+    pile = build_pile(vocabulary, [(["it was .", TEXT, "the food"], 5)], window=50)
+    masked = draw(pile, vocabulary, rows=[1] * draws)
+    start = len(vocabulary.start) + 1
+    found: Counter[tuple[int, int]] = Counter()
+    for row in range(draws):
+        first = int(masked.slots[row, 0]) - start
+        width = int((masked.targets[row] != vocabulary.pad).sum())
+        found[first, first + width] += 1
+    spans = unprotected(text)
+    assert len(spans) == len(set(spans))
+    assert set(found) == set(spans)
+    assert {stop - start for start, stop in spans} == {0, 1, 2, 3, 4}
+    assert chisquare([found[span] for span in spans]).pvalue > 1e-3
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(texts, min_size=1, max_size=6), st.integers(1, 5), st.integers(0, 999))
+def test_one_span_of_whole_words(vocabulary: Vocabulary, sources: list[str], n_p: int, seed: int) -> None:
+    pile = build_pile(vocabulary, [(sources, vocabulary.domain("positive"))], window=1000)
+    if not len(pile):
+        return
+    masked = draw(pile, vocabulary, seed=seed, n_p=n_p)
+    read = [text for text in map(vocabulary.read, sources) if text.words]
+    at = len(vocabulary.start)
+    for row, text in enumerate(read):
+        length = int(masked.attention[row].sum())
+        ids, slots, targets = masked.ids[row].tolist(), masked.slots[row].tolist(), masked.targets[row].tolist()
+        assert masked.attention[row].tolist() == [1] * length + [0] * (len(ids) - length)
+        assert ids[:at] == vocabulary.start
+        assert ids[at] == vocabulary.domain("positive")
+        assert ids[length - len(vocabulary.end) : length] == vocabulary.end
+        assert set(ids[length:]) <= {vocabulary.pad}
+        assert slots == list(range(slots[0], slots[0] + n_p))
+        assert all(ids[slot] == vocabulary.mask for slot in slots)
+        width = n_p - targets.count(vocabulary.pad)
+        assert targets[width:] == [vocabulary.pad] * (n_p - width)
+        begin = slots[0] - at - 1
+        assert {begin, begin + width} <= set(text.bounds)
+        assert text.pieces == [*ids[at + 1 : slots[0]], *targets[:width], *ids[slots[-1] + 1 : length - 1]]
+
+
+# -- several spans a text: pretraining ---------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(texts, min_size=1, max_size=5), st.integers(1, 6), st.integers(0, 999))
+def test_several_spans_that_do_not_touch(vocabulary: Vocabulary, sources: list[str], n_p: int, seed: int) -> None:
+    pile = build_pile(vocabulary, [(sources, 0)], window=1000)
+    if not len(pile):
+        return
+    masked = draw(pile, vocabulary, seed=seed, domains=False, n_p=n_p)
+    read = [text for text in map(vocabulary.read, sources) if text.words]
+    for row, text in enumerate(read):
+        assert filled(masked, vocabulary, row) == text.pieces
+        at, bounds = len(vocabulary.start), set(text.bounds)
+        last = None
+        for slots, targets in zip(masked.slots[row].view(-1, n_p), masked.targets[row].view(-1, n_p), strict=True):
+            if targets[0] == IGNORE:
+                assert (targets == IGNORE).all()
+                continue
+            assert last is None or int(slots[0]) > last + 1, "two spans touch"
+            last = int(slots[-1])
+            width = int((targets != vocabulary.pad).sum())
+            begin = int(slots[0]) - at
+            assert {begin, begin + width} <= bounds, "a span is not of whole words"
+            at += n_p - width
+
+
+@pytest.mark.parametrize("n_p", [2, 4, 8])
+def test_about_15_percent_are_masked_and_every_piece_can_be(vocabulary: Vocabulary, n_p: int) -> None:
+    rng = np.random.default_rng(0)
+    words = ["the", "food", "was", "terrible", "curie", ".", "staff"]
+    sources = [" ".join(rng.choice(words, size)) for size in rng.integers(8, 60, 50)]
+    pile = build_pile(vocabulary, [(sources, 0)], window=1000)
+    hit = torch.zeros(pile.pieces)
+    real = spans = 0
+    draws = 200
+    for seed in range(draws):
+        masked = draw(pile, vocabulary, seed=seed, domains=False, n_p=n_p)
+        wanted = (masked.targets != IGNORE) & (masked.targets != vocabulary.pad)
+        real += int(wanted.sum())
+        spans += int((masked.targets[:, ::n_p] != IGNORE).sum())
+        for row in (0, 1, 2):  # where the hits are
+            at = int(pile.lo[row]) - len(vocabulary.start)
+            for slots, good in zip(masked.slots[row].view(-1, n_p), wanted[row].view(-1, n_p), strict=True):
+                width = int(good.sum())
+                hit[int(slots[0]) + at : int(slots[0]) + at + width] += 1
+                at -= n_p - width if masked.ids[row, slots[0]] == vocabulary.mask else 0
+    share = real / draws / pile.pieces
+    assert 0.11 < share < 0.19, share
+    assert spans / draws > pile.pieces / segment(n_p) * 0.8
+    assert (hit[: int(pile.hi[2])] > 0).all(), "a piece is never masked"
+
+
+# -- batches -----------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 400), st.integers(1, 20), st.integers(0, 5), st.integers(0, 9))
+def test_an_epoch_shows_every_row_once(rows: int, batch: int, epoch: int, seed: int) -> None:
+    lengths = np.random.default_rng(seed).integers(1, 30, rows)
+    batches = order(lengths, batch, epoch, seed)
+    assert all(len(b) == batch for b in batches)
+    seen = np.concatenate(batches)
+    if rows < batch:
+        assert set(seen) == set(range(rows))
+    else:
+        assert len(seen) == len(set(seen)) == rows // batch * batch
+    again = order(lengths, batch, epoch, seed)
+    assert all((a == b).all() for a, b in zip(batches, again, strict=True))
+
+
+def test_epochs_and_seeds_differ_and_the_longest_rows_are_not_left_out() -> None:
+    lengths = np.arange(103)
+    seen = [set(np.concatenate(order(lengths, 10, epoch, 0)).tolist()) for epoch in range(40)]
+    assert set.union(*seen) == set(range(103))
+    assert sum(102 in s for s in seen) > 30  # the longest row, nearly always
+    assert len({tuple(np.concatenate(order(lengths, 10, 0, seed))) for seed in range(5)}) == 5
+
+
+def test_rows_of_like_length_are_together() -> None:
+    lengths = np.random.default_rng(0).integers(1, 100, 640)
+    spread = [int(np.ptp(lengths[b])) for b in order(lengths, 16, 0, 0)]
+    assert np.mean(spread) < 10
