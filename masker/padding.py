@@ -8,6 +8,7 @@ text, or a window of a long one) with one or more spans masked out:
 The targets of the masks are w_i .. w_j, filled up with [PAD].
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -90,11 +91,19 @@ def mask_spans(
 
 
 def sample_spans(
-    begins: Tensor, lo: Tensor, hi: Tensor, n_p: int, generator: torch.Generator | None = None, *, whole: bool = True
+    begins: Tensor,
+    lo: Tensor,
+    hi: Tensor,
+    n_p: int,
+    generator: torch.Generator | None = None,
+    *,
+    weights: Sequence[float] | None = None,
+    whole: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """One span for each row `lo`..`hi` [B]: uniform over all spans of whole words with 0 to n_p pieces.
+    """One span for each row `lo`..`hi` [B], among all spans of whole words with 0 to n_p pieces.
 
     These are the spans that `spans.enumerate_spans` lists, so the model is trained on the questions it will be asked.
+    `weights` says how likely a span of 0, 1, .. n_p pieces is to be drawn, relative to the others; all alike without.
     `begins` [N + 1] is true where a piece begins a word, and at the end of the flat tensor; rows are `whole` if they
     end with a word. Gives starts, widths [B].
     """
@@ -105,6 +114,13 @@ def sample_spans(
     if whole:
         bound = bound | (stop == hi[:, None, None])
     allowed = bound[:, :, :1] & bound & (stop <= hi[:, None, None])
-    draw = torch.rand(allowed.shape, generator=generator, device=lo.device).masked_fill(~allowed, -1.0)
-    best = draw.flatten(1).argmax(1)
+    draw = torch.rand(allowed.shape, generator=generator, device=lo.device).log()
+    if weights is not None:  # the largest of log(u) / w falls on each with a chance proportional to its w
+        draw = draw / torch.tensor(weights, device=lo.device)
+    best = draw.masked_fill(~allowed, -torch.inf).flatten(1).argmax(1)
     return lo + best // (n_p + 1), best % (n_p + 1)
+
+
+def span_weights(n_p: int) -> list[float]:
+    """How fitting weighs spans of 0, 1, 2 .. pieces: 1, 2, 1, 1/2, 1/4 ..: mostly short, like the edits wanted."""
+    return [1.0, *(2.0 ** (1 - k) for k in range(n_p))]

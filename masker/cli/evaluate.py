@@ -51,7 +51,9 @@ def evaluate(
         Path | None, typer.Option(metavar="DIR", help="Causal or masked LM (a Hugging Face folder) for fluency.")
     ] = None,
 ) -> None:
-    """Score rewritten texts: one direction, or several and their average.
+    """Score rewritten texts: BLEU, style, fluency and more.
+
+    One direction, or several and their average.
 
     Metrics: exact, sari, sari_lasertagger, bleu, self_bleu, paper_bleu, style_accuracy, copied, length_ratio, fluency,
     joint. All from 0 to 100, but length_ratio is a ratio and fluency nats per word. Intervals are 95 % bootstrap.

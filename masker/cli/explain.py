@@ -53,4 +53,8 @@ def explain(
     if not console.is_terminal:
         console = Console(width=180)
     console.print(explanation)
-    console.print(explanation.rewrite, soft_wrap=True)
+    if explanation.edit is None:
+        console.print(f"nothing is changed: no edit scores above {min_score:g}", highlight=False)
+    else:
+        diff = explanation.rewrite if console.is_terminal else str(explanation.rewrite)
+        console.print(diff, soft_wrap=True, markup=False, highlight=False)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from masker.padding import Frame, Masked, mask_spans, sample_spans
+from masker.padding import Frame, Masked, mask_spans, sample_spans, span_weights
 from masker.vocabulary import Vocabulary
 
 _BLOCK = 20_000  # texts encoded at a time
@@ -50,7 +50,7 @@ class Pile:
         """Mask one span in each row (fitting), or one in each segment of a row (pretraining, without domains)."""
         lo, hi = self.lo[rows], self.hi[rows]
         if domains:
-            starts, widths = sample_spans(self.begins, lo, hi, frame.n_p, generator)
+            starts, widths = sample_spans(self.begins, lo, hi, frame.n_p, generator, weights=span_weights(frame.n_p))
             masked = mask_spans(self.flat, lo, hi, starts[:, None], widths[:, None], frame, domain=True)
             return replace(masked, ids=masked.with_domain(self.domain[rows]))
         left, right = _segments(lo, hi, segment(frame.n_p), generator)  # [B, m]

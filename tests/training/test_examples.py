@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from masker.padding import IGNORE, Frame, Masked
+from masker.padding import IGNORE, Frame, Masked, span_weights
 from masker.spans import enumerate_spans
 from masker.text import Text, Word
 from masker.training import examples
@@ -123,7 +123,7 @@ def unprotected(text: Text) -> list[tuple[int, int]]:
     return [(text.bounds[s.start], text.bounds[s.stop]) for s in spans]
 
 
-def test_spans_are_those_of_scoring_and_equally_likely(vocabulary: Vocabulary) -> None:
+def test_spans_are_those_of_scoring_and_drawn_by_their_weights(vocabulary: Vocabulary) -> None:
     text, draws = vocabulary.read(TEXT), 6000
     pile = build_pile(vocabulary, [(["it was .", TEXT, "the food"], 5)], window=50)
     masked = draw(pile, vocabulary, rows=[1] * draws)
@@ -137,7 +137,9 @@ def test_spans_are_those_of_scoring_and_equally_likely(vocabulary: Vocabulary) -
     assert len(spans) == len(set(spans))
     assert set(found) == set(spans)
     assert {stop - start for start, stop in spans} == {0, 1, 2, 3, 4}
-    assert chisquare([found[span] for span in spans]).pvalue > 1e-3
+    weights = [span_weights(4)[stop - start] for start, stop in spans]
+    expected = [draws * weight / sum(weights) for weight in weights]
+    assert chisquare([found[span] for span in spans], expected).pvalue > 1e-3
 
 
 @settings(max_examples=60, deadline=None)
