@@ -5,12 +5,12 @@ from rich.console import Console
 from masker import Masker
 
 EXAMPLES = [
-    ("the food was terrible .", "positive"),
-    ("I would never recommend this place to anyone!", "positive"),
-    ("The waiter was rude and the soup was cold.", "positive"),
-    ("i love this place , the service is always great !", "negative"),
-    ("Best tacos in town, and the staff is so friendly.", "negative"),
-    ("Will definitely come back!", "negative"),
+    ("the worst pizza i have ever had .", "positive"),
+    ("I can't believe how RUDE they were!", "positive"),
+    ("My steak was overcooked and not worth the price.", "positive"),
+    ("Best coffee in town!", "negative"),
+    ("The staff is so friendly and the food is always fresh.", "negative"),
+    ("We will definitely be back.", "negative"),
 ]
 
 
@@ -21,12 +21,11 @@ def main() -> None:
     masker = Masker.from_pretrained()
     for text, to in EXAMPLES:
         rewrite = masker.edit(text, to=to)
-        console.print(f"[dim]to {to:8}[/]  ", end="")
-        console.print(str(rewrite) if not console.is_terminal else rewrite, soft_wrap=True, markup=False)
-        console.print(f"[dim]{'':13}Score {rewrite.score:.3f}[/]  {rewrite.text}", soft_wrap=True)
+        console.print(f"[dim]to {to}, Score {rewrite.score:.3f}[/]  ", end="", highlight=False)
+        console.print(rewrite if console.is_terminal else str(rewrite), soft_wrap=True, markup=False, highlight=False)
 
     text, to = EXAMPLES[0]
-    console.print(f"\nWhy? Every span of [bold]{text}[/] with the likelihoods L1..L4 that the two domains give it:\n")
+    console.print(f"\nWhy? Every span of [bold]{text}[/] with the likelihoods L1..L4 that the domains give it:\n")
     console.print(masker.explain(text, to=to))
     console.print("\nNext: [bold].venv/bin/masker --help[/], or the README.")
 
