@@ -24,7 +24,7 @@ from masker.training.corpora import (
 )
 
 TEXTS = ["the food was terrible .", "“déjà vu”\u2028, again", "  two spaces  "]
-needs_data = pytest.mark.skipif("MASKER_DATA" not in os.environ, reason="MASKER_DATA is unset: set it to shared/data")
+needs_data = pytest.mark.skipif("MASKER_DATA" not in os.environ, reason="MASKER_DATA is unset: set it to the data folder")
 if "MASKER_DATA" not in os.environ:  # louder than an "s" among the dots
     warnings.warn("MASKER_DATA is unset, so the tests on real data are skipped: set it to shared/data", stacklevel=1)
 
