@@ -24,7 +24,7 @@ def main() -> None:
         console.print(f"[dim]to {to}, Score {rewrite.score:.3f}[/]  ", end="", highlight=False)
         console.print(rewrite if console.is_terminal else str(rewrite), soft_wrap=True, markup=False, highlight=False)
 
-    text, to = EXAMPLES[0]
+    text, to = EXAMPLES[3]
     console.print(f"\nWhy? Every span of [bold]{text}[/] with the likelihoods L1..L4 that the domains give it:\n")
     console.print(masker.explain(text, to=to))
     console.print("\nNext: [bold].venv/bin/masker --help[/], or the README.")

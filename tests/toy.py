@@ -1,5 +1,6 @@
 """Two small corpora that differ in their adjectives, and a base model so small that it learns them in seconds."""
 
+import signal
 from pathlib import Path
 
 import torch
@@ -27,3 +28,8 @@ def make_base(folder: Path, vocabulary: Vocabulary) -> Path:
     torch.manual_seed(0)
     PaddedMLM(BertForMaskedLM(config), vocabulary, Settings(window=32)).save_pretrained(folder)
     return folder
+
+
+def hears_ctrl_c() -> None:
+    """For a process to be interrupted: started in the background, it would inherit that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

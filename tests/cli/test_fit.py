@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from toy import CORPORA
+from toy import CORPORA, hears_ctrl_c
 
 Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
 Fails = Callable[..., str]
@@ -229,7 +229,8 @@ def test_ctrl_c_says_how_to_go_on(base: Path, masker: Cli, here: Path) -> None:
         "--patience",
         "99",
     ]
-    with subprocess.Popen([sys.executable, "-m", "masker", *arguments], stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "masker", *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=hears_ctrl_c) as process:
         for _ in range(600):
             if list((here / "model" / "checkpoints").glob("step-*")):
                 break

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from toy import hears_ctrl_c
 
 Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
 MASKER = (sys.executable, "-m", "masker")
@@ -19,7 +20,9 @@ VERBS = ("edit", "explain", "info", "fit", "pretrain")
 
 def started(*arguments: str | Path, **options: object) -> subprocess.Popen[bytes]:
     command = [*MASKER, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hears_ctrl_c, **options
+    )  # type: ignore[call-overload]  # fmt: skip
 
 
 def test_import_and_help_are_quick() -> None:

@@ -24,9 +24,11 @@ from masker.training.corpora import (
 )
 
 TEXTS = ["the food was terrible .", "“déjà vu”\u2028, again", "  two spaces  "]
-needs_data = pytest.mark.skipif("MASKER_DATA" not in os.environ, reason="MASKER_DATA is unset: set it to the data folder")
+needs_data = pytest.mark.skipif("MASKER_DATA" not in os.environ, reason="set MASKER_DATA to the data folder")
 if "MASKER_DATA" not in os.environ:  # louder than an "s" among the dots
-    warnings.warn("MASKER_DATA is unset, so the tests on real data are skipped: set it to shared/data", stacklevel=1)
+    warnings.warn(
+        "MASKER_DATA is unset, so the tests on real data are skipped: set it to the data folder", stacklevel=1
+    )
 
 
 def yelp(name: str) -> list[str]:
