@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from masker.padding import Frame
-from masker.scoring import Side, SpanScores, score_spans
-from masker.spans import enumerate_spans, protected_words
+from masker.scoring import Sheet, Side, SpanScores
+from masker.spans import Span, enumerate_spans, protected_words
 from masker.surface import Replacement, infill_words, replacement
 from masker.text import Text, is_punctuation, split_words
 from masker.vocabulary import Vocabulary
+
+# int8 errs: so many edits besides the best, if they score less by no more than this, may be better in float32
+_DOUBT, _MARGIN = 6, 0.15
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,8 @@ class Task:
     protect: re.Pattern[str] | None = None
     forbid: Collection[str] = field(default_factory=frozenset)
     batch_tokens: int = 8192
+    prune: bool = False  # ask the source domain only about spans that can still win
+    exact: "Task | None" = None  # the same in float32, to decide between the best, where this one is in int8
 
     def keep(self, text: Text) -> list[tuple[int, int]]:
         """Character ranges that no edit may touch."""
@@ -111,22 +116,99 @@ class Task:
         return allowed
 
     def score(self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]]) -> list[SpanScores]:
-        spans = [enumerate_spans(text, self.frame.n_p, k) for text, k in zip(texts, keep, strict=True)]
-        return score_spans(
+        """All spans of the texts, asked of both domains."""
+        sheet = self._sheet(texts, keep)
+        sheet.ask(both=True)
+        return [sheet.scores(k) for k in range(len(texts))]
+
+    def ranked(
+        self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]], *, top: int, min_score: float
+    ) -> list[SpanScores]:
+        """As `score`, but the source domain is asked only about spans that can be among the `top` best edits.
+
+        Score <= TargetScore, so a span is out when its TargetScore is below the `top`-th best Score found so far. Those
+        with the highest TargetScore are asked first, few at a time: the best Score is mostly among them.
+        """
+        sheet = self._sheet(texts, keep)
+        sheet.ask()
+        scores = [sheet.scores(k) for k in range(len(texts))]
+        races = [_Race(self, s, k, top, min_score) for s, k in zip(scores, keep, strict=True)] if self.source else []
+        count = top
+        while rows := [row + at for at, race in zip(sheet.ends, races, strict=False) for row in race.next(count)]:
+            sheet.ask_source(np.array(rows))
+            count = 2
+        return scores
+
+    def decided(
+        self, scored: Sequence[SpanScores], keep: Sequence[Sequence[tuple[int, int]]], *, top: int, min_score: float
+    ) -> list[SpanScores]:
+        """Both domains asked once more, about those edits only that may be among the `top` best of other scores."""
+        spans = []
+        for s, k in zip(scored, keep, strict=True):
+            best = best_edits(self, s, top=top + _DOUBT, min_score=min_score, keep=k)
+            bar = best[:top][-1][1].score - _MARGIN if best else 0.0
+            spans.append([s.spans[row] for row, edit in best if edit.score > bar])
+        sheet = self._sheet([s.text for s in scored], keep, spans)
+        sheet.ask(both=True)
+        return [sheet.scores(k) for k in range(len(scored))]
+
+    def _sheet(
+        self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]], spans: list[list[Span]] | None = None
+    ) -> Sheet:
+        spans = spans or [enumerate_spans(text, self.frame.n_p, k) for text, k in zip(texts, keep, strict=True)]
+        return Sheet(
             texts, spans, target=self.target, source=self.source, frame=self.frame, window=self.window,
             allowed=self.allowed(), batch_tokens=self.batch_tokens,
         )  # fmt: skip
 
 
+class _Race:
+    """The spans of one text in the order of their TargetScores, and how many of them can still win."""
+
+    def __init__(
+        self, task: Task, scores: SpanScores, keep: Sequence[tuple[int, int]], top: int, min_score: float
+    ) -> None:
+        self.task, self.scores, self.top, self.min_score = task, scores, top, min_score
+        self.fixed = protected_words(scores.text, keep)
+        self.target = scores.target_score
+        self.order = iter(np.argsort(-self.target, kind="stable").tolist())
+        self.found: dict[str, float] = {}  # the best Score of every result so far
+        self.asked: dict[int, str] = {}  # spans and their results
+
+    def next(self, count: int) -> list[int]:
+        """The next `count` spans that the source domain has to be asked about. The answers to the last are in."""
+        if self.asked:
+            score = self.scores.score
+            for k, result in self.asked.items():
+                self.found[result] = max(float(score[k]), self.found.get(result, -np.inf))
+        best = sorted(self.found.values(), reverse=True)
+        bar = best[self.top - 1] if len(best) >= self.top else -np.inf
+        self.asked = {}
+        while len(self.asked) < count:
+            row = next(self.order, None)
+            if row is None or self.target[row] < bar or not self.target[row] > self.min_score:
+                self.order = iter(())
+                break
+            if r := realised(self.task, self.scores, row, self.fixed):
+                source = self.scores.text.source
+                self.asked[row] = source[: r.start] + r.new + source[r.end :]
+        return list(self.asked)
+
+
 def realised(task: Task, scores: SpanScores, k: int, fixed: Sequence[bool]) -> Replacement | None:
-    """The infill of span k written into the text, or None if it is no candidate.
+    """The infill of span k written into the text, or None if it is no candidate."""
+    pieces = [piece for piece in scores.infills[k].tolist() if piece != task.frame.pad]
+    return written(task, scores.text, scores.spans[k], pieces, fixed)
+
+
+def written(task: Task, text: Text, span: Span, pieces: Sequence[int], fixed: Sequence[bool]) -> Replacement | None:
+    """Pieces written into a text in the place of a span, or None if that is no candidate.
 
     It is none if it is what stands there already, if it begins with a continuation piece, if it holds half a character
     or a forbidden word, or if no word would be left.
     """
-    text, span, vocabulary = scores.text, scores.spans[k], task.vocabulary
-    pieces = [piece for piece in scores.infills[k].tolist() if piece != task.frame.pad]
-    if pieces == text.pieces[text.bounds[span.start] : text.bounds[span.stop]]:
+    vocabulary = task.vocabulary
+    if list(pieces) == text.pieces[text.bounds[span.start] : text.bounds[span.stop]]:
         return None
     if pieces and vocabulary.continuation[pieces[0]] and not (vocabulary.spaced and _opens(text, span.start)):
         return None
@@ -192,8 +274,13 @@ def edit_texts(
         texts = [task.vocabulary.read(rewrites[k].text) for k in going]
         keep = [task.keep(t) + _inserted(rewrites[k].edits) for k, t in zip(going, texts, strict=True)]
         changed = []
-        for k, scores, kept in zip(going, task.score(texts, keep), keep, strict=True):
-            edits = [e for _, e in best_edits(task, scores, top=max(1, top), min_score=min_score, keep=kept)]
+        count = max(1, top) if turn == 0 else 1
+        few = count + _DOUBT if task.exact else count
+        scored = task.ranked(texts, keep, top=few, min_score=min_score) if task.prune else task.score(texts, keep)
+        if task.exact:
+            scored = task.exact.decided(scored, keep, top=count, min_score=min_score)
+        for k, scores, kept in zip(going, scored, keep, strict=True):
+            edits = [e for _, e in best_edits(task, scores, top=count, min_score=min_score, keep=kept)]
             before = rewrites[k]
             composed = _compose(before, edits[0]) if edits else ()
             if composed and all(e.new != e.old for e in composed):  # or else it would undo an edit
@@ -209,6 +296,8 @@ def edit_texts(
 
 
 def _why_not(task: Task, scores: SpanScores, min_score: float, keep: Sequence[tuple[int, int]]) -> str:
+    if (task.prune or task.exact) and min_score > 0:  # not all edits below it are known
+        return f"no edit scores above {min_score:g}"
     best = best_edits(task, scores, top=1, min_score=-np.inf, keep=keep)
     if not best:
         return "no span has an infill other than the words that stand there"

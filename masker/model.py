@@ -3,94 +3,93 @@
 import copy
 import inspect
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from masker.errors import MaskerError, unknown
-from masker.padding import Frame
+from masker._last_layer import last_layer, without_last_layer
+from masker.errors import MaskerError
+from masker.runtime import Runtime, SlotScores  # noqa: F401  (their old home)
+from masker.settings import Settings, WithDomains
 from masker.vocabulary import Vocabulary
+from masker.words import WordStyle
 
 
-@dataclass(frozen=True)
-class SlotScores:
-    """Per mask: the best allowed piece, its log-probability, and the log-probabilities of the pieces asked about."""
+class PaddedMLM(nn.Module, WithDomains):
+    """A masked LM, its vocabulary and its settings. `forward` gives logits at the masks and nowhere else.
 
-    best: Tensor  # [B, n_p]
-    best_log_p: Tensor  # [B, n_p]
-    asked_log_p: Tensor  # [B, n_p, K]
-
-
-class Runtime(Protocol):
-    """Where probabilities are computed. Results are on the CPU; `bias` [V] is -inf for pieces not to be infilled."""
-
-    def __call__(
-        self, ids: Tensor, attention: Tensor, slots: Tensor, asked: Tensor, bias: Tensor | None
-    ) -> SlotScores: ...
-
-
-@dataclass
-class Settings:
-    """What is saved beside the weights in masker.json.
-
-    `domains` gives each domain its default counterpart; `window` is the longest text, in pieces, seen in training;
-    `made` tells stage by stage how the model was made, and is what the model card is written from.
+    `style`, where it has been fitted, tells the domains of whole texts apart: one layer on the encoder's first vector.
+    `words` gives a second opinion, from the words alone.
     """
 
-    n_p: int = 4
-    window: int = 128
-    domains: dict[str, str | None] = field(default_factory=dict)
-    made: list[dict[str, Any]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if self.n_p < 1 or self.window < 4 * self.n_p:
-            raise MaskerError(f"n_p is {self.n_p} and window {self.window}: need n_p >= 1 and window >= 4 n_p")
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"format": 1, **asdict(self)}
-
-
-class PaddedMLM(nn.Module):
-    """A masked LM, its vocabulary and its settings. `forward` gives logits at the masks and nowhere else."""
-
     _head: Any
+    style: nn.Linear | None
+    words: WordStyle | None
 
     def __init__(self, mlm: Any, vocabulary: Vocabulary, settings: Settings) -> None:
         super().__init__()
         self.mlm = mlm
         self.vocabulary = vocabulary
         self.settings = settings
+        self.style = self.words = None
         self._accepted = set(inspect.signature(type(mlm).forward).parameters)
         self._first_position = _first_position(mlm)
+        self._renew_head()
+
+    def _renew_head(self) -> None:
         # not registered as a submodule: its parameters are those of `mlm` already
-        self.__dict__["_head"] = _without_encoder(mlm)
-
-    @property
-    def frame(self) -> Frame:
-        v = self.vocabulary
-        return Frame(tuple(v.start), tuple(v.end), v.mask, v.pad, self.settings.n_p)
-
-    @property
-    def domains(self) -> list[str]:
-        return list(self.settings.domains)
+        self.__dict__["_head"] = _without_encoder(self.mlm)
+        self._pieces = len(self.vocabulary)
 
     def forward(self, ids: Tensor, attention: Tensor, slots: Tensor) -> Tensor:
         """ids, attention [B, L], slots [B, m] -> logits [B, m, V]."""
-        hidden = self.encode(ids, attention)  # [B, L, H]
-        at = slots[:, :, None].expand(-1, -1, hidden.shape[-1])
-        logits: Tensor = self._head(inputs_embeds=hidden.gather(1, at)).logits
-        return logits[:, :, : len(self.vocabulary)]  # some models have more rows than there are pieces
+        return self.logits(self.at(ids, attention, slots))
 
-    def encode(self, ids: Tensor, attention: Tensor) -> Tensor:
+    def logits(self, hidden: Tensor) -> Tensor:
+        """[B, m, H] -> [B, m, V]."""
+        logits: Tensor = self._head(inputs_embeds=hidden).logits
+        return logits[:, :, : self._pieces]  # some models have more rows than there are pieces
+
+    def at(self, ids: Tensor, attention: Tensor, slots: Tensor, *, domain: bool = True) -> Tensor:
+        """The encoder's vectors at slots [B, m] -> [B, m, H]. The last layer computes no others where it is BERT's."""
+        short = not self.training and self.mlm.config.model_type in ("bert", "roberta")
+        hidden = self.encode(ids, attention, domain=domain, short=short)  # [B, L, H]
+        here = hidden.gather(1, slots[:, :, None].expand(-1, -1, hidden.shape[-1]))
+        return last_layer(self.mlm.base_model.encoder.layer[-1], here, hidden, attention) if short else here
+
+    def encode(self, ids: Tensor, attention: Tensor, *, domain: bool = True, short: bool = False) -> Tensor:
+        """[B, L, H]; `domain` is whether the ids have a domain's token in them, if the model has domains.
+
+        `short` leaves the last layer out.
+        """
         inputs = {"input_ids": ids, "attention_mask": attention}
+        if self.settings.domain_as == "embedding" and self.domains and domain:
+            inputs = {"inputs_embeds": self._embedded(ids), "attention_mask": attention}
         if "position_ids" in self._accepted:
             # explicit, because some models would derive positions from the ids that are not [PAD]
             positions = torch.arange(ids.shape[1], device=ids.device) + self._first_position
             inputs["position_ids"] = positions.expand_as(ids)
-        return self.mlm.base_model(**inputs)[0]
+        encoder = without_last_layer(self.mlm.base_model) if short else self.mlm.base_model
+        return encoder(**inputs)[0]
+
+    def _embedded(self, ids: Tensor) -> Tensor:
+        """[B, L, H] embeddings of the pieces, the domain's added to each; where its token stood is a [PAD]."""
+        embed, column = self.mlm.get_input_embeddings(), len(self.frame.start)
+        pieces = ids.clone()
+        pieces[:, column] = self.vocabulary.pad
+        return embed(pieces) + embed(ids[:, column])[:, None]
+
+    @property
+    def has_style(self) -> bool:
+        return self.style is not None and self.words is not None
+
+    def style_logits(self, ids: Tensor, attention: Tensor) -> Tensor:
+        """Whole texts, without masks and domain: ids, attention [B, L] -> logits [B, D]."""
+        if self.style is None:
+            raise MaskerError("the model has no style classifier; fit it on two or more domains (masker fit)")
+        return self.style(self.at(ids, attention, ids[:, :1] * 0, domain=False)[:, 0])
 
     @property
     def device(self) -> torch.device:
@@ -115,28 +114,14 @@ class PaddedMLM(nn.Module):
             with torch.no_grad():  # as large as the other pieces', or the model is slow to notice them
                 embeddings = self.mlm.get_input_embeddings().weight
                 embeddings[before:] = torch.randn_like(embeddings[before:]) * embeddings[:before].std()
-            self.__dict__["_head"] = _without_encoder(self.mlm)
+        self._renew_head()
         if len(known) == 2:
             a, b = known
             known.update({a: known[a] or b, b: known[b] or a})
 
-    def check_domain(self, name: str) -> str:
-        if name not in self.settings.domains:
-            raise unknown("domain", name, self.domains)
-        return name
-
-    def counterpart(self, to: str) -> str | None:
-        """The domain that texts are taken to come from when only the target is named; None for a single domain."""
-        self.check_domain(to)
-        if len(self.domains) == 1:
-            return None
-        other = self.settings.domains[to]
-        if other is None:
-            others = ", ".join(d for d in self.domains if d != to)
-            raise MaskerError(
-                f"domain '{to}' names no counterpart; say where the text comes from with --from ({others})"
-            )
-        return other
+    def add_style(self) -> None:
+        """A new style classifier for the domains of now."""
+        self.style = nn.Linear(self.mlm.config.hidden_size, len(self.domains)).to(self.device)
 
     # -- files ------------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,14 @@ The targets of the masks are w_i .. w_j, filled up with [PAD].
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+from masker.runtime import Array, library
+
+if TYPE_CHECKING:  # an exported model runs without torch
+    import torch
+    from torch import Tensor
 
 IGNORE = -100  # the target of a slot that does not exist, as torch's cross-entropy has it
 
@@ -35,71 +39,93 @@ class Masked:
     `domain` is the column for the domain's token, filled by `with_domain`; None where the model has no domains.
     """
 
-    ids: Tensor
-    attention: Tensor
-    slots: Tensor
-    targets: Tensor
+    ids: Array
+    attention: Array
+    slots: Array
+    targets: Array
     domain: int | None
 
-    def with_domain(self, token: Tensor | int) -> Tensor:
+    def with_domain(self, token: Array | int) -> Array:
         """[B, L] ids for one domain: every domain is asked about the same masked input."""
-        ids = self.ids.clone()
+        ids = self.ids + 0  # a copy
         ids[:, self.domain] = token
         return ids
 
 
 def mask_spans(
-    flat: Tensor, lo: Tensor, hi: Tensor, starts: Tensor, widths: Tensor, frame: Frame, *, domain: bool
-) -> Masked:
+    flat: Array, lo: Array, hi: Array, starts: Array, widths: Array, frame: Frame, *, domain: bool,
+    length: int | None = None,
+) -> Masked:  # fmt: skip
     """Mask spans of `widths` [B, m] pieces from the flat index `starts` [B, m] in rows `lo`..`hi` [B].
 
     Spans of a row are in order and apart. A span that starts after `hi` does not exist: its targets are IGNORE.
+    NumPy arrays give NumPy arrays, tensors give tensors. `length` is that of the longest row, if it is known.
     """
-    n_p, device = frame.n_p, flat.device
+    n_p, xp, on = frame.n_p, *library(flat)
     lo_, hi_ = lo[:, None], hi[:, None]
     real = starts <= hi_  # [B, m]
     widths = widths * real
     head = len(frame.start) + domain
     grown = n_p * real - widths  # [B, m] by how much each span lengthens the row
     before = grown.cumsum(1) - grown
-    first = torch.where(real, starts - lo_ + before, 1 << 30)  # [B, m] first slot of each span, in the row's body
-    body = (hi_ - lo_).squeeze(1) + grown.sum(1)  # [B] pieces and masks of a row
-    length = int(body.max()) + head + len(frame.end)
+    first = xp.where(real, starts - lo_ + before, 1 << 30)  # [B, m] first slot of each span, in the row's body
+    body = hi - lo + grown.sum(1)  # [B] pieces and masks of a row
+    length = length or int(body.max()) + head + len(frame.end)
 
-    k = torch.arange(length - head, device=device)[None, :]  # [1, L'] positions after [CLS] and the domain
+    k = xp.arange(length - head, **on)[None, :]  # [1, L'] positions after [CLS] and the domain
     passed = k[:, :, None] >= first[:, None, :] + n_p  # [B, L', m] spans that end before k
     is_mask = ((k[:, :, None] >= first[:, None, :]) & ~passed).any(-1)
     source = lo_ + k - (passed * grown[:, None, :]).sum(-1)  # the piece that stands at k, where it is no mask
-    ids = flat[source.clamp(0, len(flat) - 1)].long().masked_fill(is_mask, frame.mask)
+    ids = xp.where(is_mask, frame.mask, flat[source.clip(0, len(flat) - 1)])
     for offset, token in enumerate(frame.end):
-        ids = torch.where(k == (body + offset)[:, None], token, ids)
+        ids = xp.where(k == (body + offset)[:, None], token, ids)
     inside = k < (body + len(frame.end))[:, None]
-    ids = ids.masked_fill(~inside, frame.pad)
-    prefix = torch.tensor([*frame.start, *[frame.pad] * domain], device=device).expand(len(lo), -1)
+    ids = xp.where(inside, ids, frame.pad)
+    prefix = [xp.full((len(lo), 1), token, dtype=xp.int64, **on) for token in (*frame.start, *[frame.pad] * domain)]
 
-    t = torch.arange(n_p, device=device)  # [n_p]
-    targets = flat[(starts[:, :, None] + t).clamp(0, len(flat) - 1)].long()
-    targets = targets.masked_fill(t >= widths[:, :, None], frame.pad).masked_fill(~real[:, :, None], IGNORE)
+    t = xp.arange(n_p, **on)  # [n_p]
+    targets = flat[(starts[:, :, None] + t).clip(0, len(flat) - 1)]
+    targets = xp.where(t < widths[:, :, None], targets, frame.pad)
+    targets = xp.where(real[:, :, None], targets, IGNORE + 0 * t)  # 0 * t: int64, whatever `flat` is
     slots = (first[:, :, None] + t + head) * real[:, :, None]
     return Masked(
-        ids=torch.cat([prefix, ids], 1),
-        attention=torch.cat([torch.ones_like(prefix), inside.long()], 1),
-        slots=slots.flatten(1),
-        targets=targets.flatten(1),
+        ids=xp.concatenate([*prefix, ids], 1),
+        attention=xp.concatenate([*map(xp.ones_like, prefix), inside + 0 * k], 1),
+        slots=slots.reshape(len(lo), -1),
+        targets=targets.reshape(len(lo), -1),
         domain=len(frame.start) if domain else None,
     )
 
 
+def whole_texts(flat: Array, lo: Array, hi: Array, frame: Frame) -> Masked:
+    """Rows without a mask and without a domain: what the style classifier reads."""
+    nowhere = lo[:, None] * 0 + (1 << 40)
+    return mask_spans(flat, lo, hi, nowhere, nowhere * 0, frame, domain=False)
+
+
+def reveal(masked: Masked, n_p: int, share: float, generator: "torch.Generator") -> Masked:
+    """Show the first 1 to n_p - 1 pieces of a `share` of the spans: spans are to be filled piece by piece too."""
+    import torch
+
+    targets = masked.targets.view(len(masked.targets), -1, n_p)  # [B, m, n_p]
+    draw = torch.rand((2, *targets.shape[:2], 1), generator=generator, device=targets.device)
+    shown = torch.where(draw[0] < share, (1 + (draw[1] * (n_p - 1)).long()).clamp(max=n_p - 1), 0)  # [B, m, 1] pieces
+    known = ((torch.arange(n_p, device=targets.device) < shown) & (targets != IGNORE)).flatten(1)
+    there = torch.where(known, masked.targets, masked.ids.gather(1, masked.slots))
+    ids = masked.ids.scatter(1, masked.slots, there)
+    return replace(masked, ids=ids, targets=masked.targets.masked_fill(known, IGNORE))
+
+
 def sample_spans(
-    begins: Tensor,
-    lo: Tensor,
-    hi: Tensor,
+    begins: "Tensor",
+    lo: "Tensor",
+    hi: "Tensor",
     n_p: int,
-    generator: torch.Generator | None = None,
+    generator: "torch.Generator | None" = None,
     *,
     weights: Sequence[float] | None = None,
     whole: bool = True,
-) -> tuple[Tensor, Tensor]:
+) -> "tuple[Tensor, Tensor]":
     """One span for each row `lo`..`hi` [B], among all spans of whole words with 0 to n_p pieces.
 
     These are the spans that `spans.enumerate_spans` lists, so the model is trained on the questions it will be asked.
@@ -107,6 +133,8 @@ def sample_spans(
     `begins` [N + 1] is true where a piece begins a word, and at the end of the flat tensor; rows are `whole` if they
     end with a word. Gives starts, widths [B].
     """
+    import torch
+
     longest = int((hi - lo).max())
     start = lo[:, None] + torch.arange(longest + 1, device=lo.device)  # [B, T+1]
     stop = start[:, :, None] + torch.arange(n_p + 1, device=lo.device)  # [B, T+1, n_p+1]

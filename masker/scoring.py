@@ -10,13 +10,12 @@ TargetScore = L1 - L2        SourceScore = -max(0, L3 - L4)        Score = Targe
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from masker.model import Runtime
 from masker.padding import Frame, Masked, mask_spans
+from masker.runtime import Array, Runtime, library, to_numpy
 from masker.spans import Span
 from masker.text import Text
 
@@ -33,7 +32,8 @@ class Side:
 class SpanScores:
     """Likelihoods of all spans of one text, as natural logarithms, and the infills that they speak of.
 
-    `log_L3` and `log_L4` are None where there is no source domain; then Score is TargetScore alone.
+    `log_L3` and `log_L4` are None where there is no source domain; then Score is TargetScore alone. They are NaN, and
+    Score too, where the source domain has not been asked: see `editing.Task.ranked`.
     """
 
     text: Text
@@ -67,77 +67,111 @@ def source_score(L3: np.ndarray, L4: np.ndarray) -> np.ndarray:
     return -np.maximum(0.0, L3 - L4) + 0.0  # no -0.0
 
 
-def score_spans(
-    texts: Sequence[Text],
-    spans: Sequence[Sequence[Span]],
-    *,
-    target: Side,
-    source: Side | None,
-    frame: Frame,
-    window: int,
-    allowed: np.ndarray,
-    batch_tokens: int,
-) -> list[SpanScores]:
-    """Score the given spans of several texts together. `allowed` [V] says which pieces may be infilled."""
-    rows = _rows(texts, spans, window)
-    infills = np.zeros((len(rows.start), frame.n_p), dtype=np.int64)
-    log_L = np.zeros((4, len(rows.start)))
-    bias = torch.zeros(len(allowed)).masked_fill(~torch.from_numpy(allowed), -torch.inf)
-    around = len(frame.start) + 1 + len(frame.end) + frame.n_p  # 1: the domain's token
-    for batch in _batches(rows.hi - rows.lo + around, batch_tokens):
-        masked = rows.mask(batch, frame)
-        old = masked.targets  # [B, n_p] W and its [PAD]s
-        t = target.runtime(masked.with_domain(target.token), masked.attention, masked.slots, old[:, :, None], bias)
-        infills[batch] = t.best.numpy()
-        log_L[0, batch] = t.best_log_p.double().sum(1).numpy()
-        log_L[1, batch] = t.asked_log_p[:, :, 0].double().sum(1).numpy()
-        if source:
-            asked = torch.stack([t.best, old], 2)  # [B, n_p, 2]
-            s = source.runtime(masked.with_domain(source.token), masked.attention, masked.slots, asked, None)
-            log_L[2:, batch] = s.asked_log_p.double().sum(1).T.numpy()
-    scores, at = [], 0
-    for text, of_text in zip(texts, spans, strict=True):
-        part = slice(at, at + len(of_text))
-        at += len(of_text)
-        likelihoods = [log_L[k, part] if source or k < 2 else None for k in range(4)]
-        scores.append(SpanScores(text, of_text, infills[part], *likelihoods))  # type: ignore[arg-type]
-    return scores
+class Sheet:
+    """The spans of several texts and their likelihoods: first L1 and L2 of all, then L3 and L4 of those that matter.
+
+    `allowed` [V] says which pieces may be infilled.
+    """
+
+    def __init__(
+        self, texts: Sequence[Text], spans: Sequence[Sequence[Span]], *, target: Side, source: Side | None,
+        frame: Frame, window: int, allowed: np.ndarray, batch_tokens: int,
+    ) -> None:  # fmt: skip
+        self.texts, self.spans = texts, spans
+        self.ends = list(accumulate(map(len, spans), initial=0))  # rows of text k: ends[k] up to ends[k + 1]
+        self.infills = np.zeros((self.ends[-1], frame.n_p), dtype=np.int64)
+        self.log_L = np.full((4, self.ends[-1]), np.nan)
+        self._target, self._source, self._frame, self._budget = target, source, frame, batch_tokens
+        self._bias = np.where(allowed, 0.0, -np.inf).astype(np.float32)
+        self._rows = _rows(texts, spans, window)
+        around = len(frame.start) + 1 + len(frame.end) + frame.n_p  # 1: the domain's token
+        self._lengths = self._rows[:, 1] - self._rows[:, 0] - self._rows[:, 3] + around
+        self._flat = np.fromiter(chain([0], *(text.pieces for text in texts)), np.int64)  # [0]: it is never empty
+
+    def ask(self, rows: np.ndarray | None = None, *, both: bool = False) -> None:
+        """Ask the target domain about rows, or about all of them; and `both` domains, if there is a source."""
+        side, other = self._target, self._source if both else None
+        put = side.runtime.put
+        flat, table, bias = put(self._flat), put(self._rows), put(self._bias)
+        answers = []
+        for batch in _batches(self._lengths, rows, self._budget):
+            masked = self._mask(flat, table[put(batch)], batch)
+            old = masked.targets[:, :, None]  # [B, n_p, 1] W and its [PAD]s
+            t = side.runtime(masked.with_domain(side.token), masked.attention, masked.slots, old, bias)
+            columns = [t.best[:, :, 0], _product(t.best_log_p), _product(t.asked_log_p)]
+            if other:
+                columns.append(self._asked_source(other, masked, t.best))
+            answers.append((batch, columns))
+        for batch, columns in answers:  # only now: a GPU goes on with the next batch meanwhile
+            n_p = self._frame.n_p
+            answer = _together(columns)  # [B, n_p + 2 or 4]
+            self.infills[batch] = answer[:, :n_p]
+            self.log_L[: answer.shape[1] - n_p, batch] = answer[:, n_p:].T
+
+    def ask_source(self, rows: np.ndarray) -> None:
+        """Ask the source domain about the infills that the target domain has given for rows."""
+        assert self._source
+        put = self._source.runtime.put
+        flat, table = put(self._flat), put(self._rows)
+        answers = []
+        for batch in _batches(self._lengths, rows, self._budget):
+            masked = self._mask(flat, table[put(batch)], batch)
+            answers.append((batch, self._asked_source(self._source, masked, put(self.infills[batch])[:, :, None])))
+        for batch, columns in answers:
+            self.log_L[2:, batch] = _together([columns]).T
+
+    def scores(self, k: int) -> SpanScores:
+        """Those of text k. Answers that come later show up in them."""
+        part = slice(self.ends[k], self.ends[k + 1])
+        L3, L4 = (self.log_L[2, part], self.log_L[3, part]) if self._source else (None, None)
+        return SpanScores(
+            self.texts[k], self.spans[k], self.infills[part], self.log_L[0, part], self.log_L[1, part], L3, L4
+        )
+
+    def _asked_source(self, side: Side, masked: Masked, best: Array) -> Array:
+        """[B, 2] log L3 and log L4: both domains are asked about the same masked input."""
+        asked = library(best)[0].concatenate([best, masked.targets[:, :, None]], 2)  # [B, n_p, 2]
+        ids = masked.with_domain(side.token)
+        return _product(side.runtime(ids, masked.attention, masked.slots, asked, None, 0).asked_log_p)
+
+    def _mask(self, flat: Array, table: Array, batch: np.ndarray) -> Masked:
+        lo, hi, start, width = (table[:, k] for k in range(4))
+        length = int(self._lengths[batch].max())
+        return mask_spans(flat, lo, hi, start[:, None], width[:, None], self._frame, domain=True, length=length)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """One masked input a span: the span and the window of its text around it, in one flat tensor of pieces."""
-
-    flat: Tensor
-    lo: Tensor
-    hi: Tensor
-    start: Tensor
-    width: Tensor
-
-    def mask(self, batch: np.ndarray, frame: Frame) -> Masked:
-        b = torch.from_numpy(batch)
-        starts, widths = self.start[b][:, None], self.width[b][:, None]
-        return mask_spans(self.flat, self.lo[b], self.hi[b], starts, widths, frame, domain=True)
+def _product(log_p: Array) -> Array:
+    """[B, n_p, K] -> [B, K]: L is the product over the masks."""
+    return log_p.sum(1, dtype=library(log_p)[0].float64)
 
 
-def _rows(texts: Sequence[Text], spans: Sequence[Sequence[Span]], window: int) -> _Rows:
-    flat, rows = [0], []  # the flat tensor is never empty, whatever the texts are
-    for text, of_text in zip(texts, spans, strict=True):
-        at, size = len(flat), len(text.pieces)
-        flat.extend(text.pieces)
-        for span in of_text:
-            start, stop = text.bounds[span.start], text.bounds[span.stop]
-            first = max(0, min((start + stop - window) // 2, size - window))  # the span in the middle of its window
-            rows.append((at + first, at + min(size, first + window), at + start, stop - start))
-    return _Rows(torch.tensor(flat), *torch.tensor(rows, dtype=torch.long).reshape(-1, 4).unbind(1))
+def _together(columns: list[Array]) -> np.ndarray:
+    """Columns side by side in one array, so that they are moved off the device at once."""
+    return to_numpy(library(columns[0])[0].concatenate(columns, 1))
 
 
-def _batches(lengths: Tensor, batch_tokens: int) -> Iterator[np.ndarray]:
+def _rows(texts: Sequence[Text], spans: Sequence[Sequence[Span]], window: int) -> np.ndarray:
+    """[S, 4] the masked input of every span: the window of its text around it, from and to, and its start and width.
+
+    All count pieces in the one flat array of all texts, which begins with a 0.
+    """
+    sizes = np.array([len(text.pieces) for text in texts], dtype=np.int64)
+    words = np.array([len(text.bounds) for text in texts], dtype=np.int64)
+    text = np.repeat(np.arange(len(texts)), [len(of_text) for of_text in spans])  # [S] whose span it is
+    bounds = np.fromiter(chain.from_iterable(text.bounds for text in texts), np.int64)
+    span = np.fromiter(chain.from_iterable(chain.from_iterable(spans)), np.int64).reshape(-1, 2)
+    start, stop = bounds[span + (words.cumsum() - words)[text][:, None]].T
+    at, size = (1 + sizes.cumsum() - sizes)[text], sizes[text]
+    first = ((start + stop - window) // 2).clip(0, np.maximum(0, size - window))  # the span in the middle of its window
+    return np.stack([at + first, at + np.minimum(size, first + window), at + start, stop - start], 1)
+
+
+def _batches(lengths: np.ndarray, rows: np.ndarray | None, batch_tokens: int) -> Iterator[np.ndarray]:
     """Rows of like length together, at most `batch_tokens` tokens a batch, so that memory is bounded."""
-    order = np.argsort(lengths.numpy(), kind="stable")[::-1]
+    rows = np.arange(len(lengths)) if rows is None else rows
+    order = rows[np.argsort(-lengths[rows], kind="stable")]
     at = 0
     while at < len(order):
-        longest = int(lengths[order[at]])
-        size = max(1, batch_tokens // longest)
-        yield order[at : at + size].copy()
+        size = max(1, batch_tokens // int(lengths[order[at]]))
+        yield order[at : at + size]
         at += size

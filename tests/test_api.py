@@ -1,7 +1,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -225,7 +225,8 @@ def test_an_explanation_is_of_the_edit_that_is_made(
     explanation = masker.explain(TEXTS[0], to="positive", **options)
     rewrite = masker.edit(TEXTS[0], to="positive", **options)
     assert explanation.rewrite.text == rewrite.text
-    assert explanation.rewrite.edits == rewrite.edits
+    for ours, theirs in zip(explanation.rewrite.edits, rewrite.edits, strict=True):
+        assert asdict(ours) == pytest.approx(asdict(theirs), abs=1e-5)  # pruning puts other spans in a batch
     if rewrite.edits:
         chosen = explanation.chosen
         assert chosen is not None

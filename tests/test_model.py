@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import make_model
+from conftest import DOMAINS, make_model
 
 from masker.errors import MaskerError
 from masker.model import PaddedMLM, Settings
@@ -190,3 +190,27 @@ def test_a_damaged_file_is_one_clear_line(tmp_path: Path, name: str, content: st
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(MaskerError, match="no model folder"):
         PaddedMLM.from_pretrained(tmp_path / "nowhere")
+
+
+def test_a_domain_as_an_embedding_is_added_to_every_piece(family: str, tmp_path: Path) -> None:
+    model = make_model(family)
+    model.settings.domain_as = "embedding"
+    v, n = model.vocabulary, len(model.frame.start)
+    ids = torch.tensor([[*v.start, v.domain(name), *[v.mask] * 4, *v.end] for name in DOMAINS])
+    embed = model.mlm.get_input_embeddings()
+    with torch.inference_mode():
+        found = model._embedded(ids)
+        difference = embed(ids[0, n]) - embed(ids[1, n])
+        assert torch.allclose(found[0] - found[1], difference.expand_as(found[0]), atol=1e-4)
+        plain = ids[0].clone()
+        plain[n] = v.pad
+        assert torch.allclose(found[0], embed(plain) + embed(ids[0, n]), atol=1e-5)
+        slots = torch.arange(n + 1, n + 5).expand(2, -1)
+        logits = model(ids, torch.ones_like(ids), slots)
+        assert not torch.allclose(logits[0], logits[1], atol=1e-3)
+        model.save_pretrained(tmp_path)
+        again = PaddedMLM.from_pretrained(tmp_path)
+        assert again.settings.domain_as == "embedding"
+        assert torch.allclose(again.eval()(ids, torch.ones_like(ids), slots), logits, atol=1e-3)
+    with pytest.raises(MaskerError, match="unknown way to tell the domain 'prefix'; known: token, embedding"):
+        Settings(domain_as="prefix")

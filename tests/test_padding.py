@@ -2,7 +2,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masker.padding import IGNORE, Frame, mask_spans, sample_spans
+from masker.padding import IGNORE, Frame, mask_spans, reveal, sample_spans, whole_texts
 
 FRAME = Frame(start=(101,), end=(102,), mask=103, pad=0, n_p=3)
 FLAT = torch.arange(1, 21)
@@ -99,3 +99,40 @@ def test_a_row_cut_inside_a_word_never_masks_half_of_it() -> None:
     begins = torch.tensor([True, False, False, False, False, True])  # one word of five pieces, cut after three
     starts, widths = sample_spans(begins, t(0), t(3), 4, torch.Generator().manual_seed(1), whole=False)
     assert (starts.item(), widths.item()) == (0, 0)
+
+
+# -- for the search editor ---------------------------------------------------------------------------------------------
+
+
+def test_revealed_pieces_stand_where_their_masks_were_and_are_not_asked_for() -> None:
+    frame = Frame((101,), (102,), 103, 0, 4)
+    lo, hi, start = torch.zeros(400, dtype=torch.long), torch.full((400,), 9), torch.full((400, 1), 2)
+    masked = mask_spans(FLAT, lo, hi, start, torch.full((400, 1), 3), frame, domain=True)
+    shown = reveal(masked, 4, 0.5, torch.Generator().manual_seed(0))
+    known = shown.targets == IGNORE
+    assert torch.equal(shown.ids.gather(1, shown.slots)[known], masked.targets[known])
+    assert (shown.ids.gather(1, shown.slots)[~known] == 103).all()
+    assert torch.equal(shown.targets[~known], masked.targets[~known])
+    counts = known.sum(1)
+    assert (known.long().diff(dim=1) <= 0).all()  # the first ones
+    assert set(counts.tolist()) == {0, 1, 2, 3}  # never all of them
+    assert 150 < int((counts > 0).sum()) < 250
+    others = torch.ones_like(masked.ids, dtype=torch.bool).scatter(1, masked.slots, False)
+    assert torch.equal(shown.ids[others], masked.ids[others])
+
+
+def test_spans_that_do_not_exist_are_not_revealed() -> None:
+    frame = Frame((101,), (102,), 103, 0, 2)
+    starts = torch.tensor([[1, 4], [1, 1 << 40]])
+    masked = mask_spans(FLAT, t(0, 0), t(6, 4), starts, torch.ones_like(starts), frame, domain=False)
+    shown = reveal(masked, 2, 1.0, torch.Generator().manual_seed(0))
+    assert shown.ids[:, 0].tolist() == [101, 101]
+    assert (shown.targets == IGNORE).sum(1).tolist() == [2, 3]
+
+
+def test_whole_texts_have_neither_masks_nor_a_domain() -> None:
+    frame = Frame((101,), (102,), 103, 0, 4)
+    whole = whole_texts(FLAT, t(0, 3), t(3, 5), frame)
+    pieces = FLAT.tolist()
+    assert whole.ids.tolist() == [[101, *pieces[:3], 102], [101, *pieces[3:5], 102, 0]]
+    assert whole.attention.tolist() == [[1] * 5, [1] * 4 + [0]]

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from masker.api import Masker
 from masker.editing import Task
 from masker.errors import MaskerError
-from masker.model import SlotScores
+from masker.model import PaddedMLM
+from masker.runtime import SlotScores
 from masker.runtime.torch import TorchRuntime
 from masker.scoring import Side, SpanScores, source_score, target_score
 from masker.spans import Span, enumerate_spans
@@ -34,6 +35,7 @@ class Spy:
     def __init__(self, runtime: TorchRuntime) -> None:
         self.runtime = runtime
         self.calls: list[tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]] = []
+        self.put = runtime.put
 
     def __call__(self, *inputs: Any) -> SlotScores:
         self.calls.append(inputs)
@@ -203,13 +205,16 @@ def test_without_a_source_score_is_the_target_score(tasks: Callable[[str], Task]
 class Tempted(nn.Module):
     """A model that would rather infill what is barred."""
 
-    def __init__(self, model: nn.Module, barred: np.ndarray) -> None:
+    def __init__(self, model: PaddedMLM, barred: np.ndarray) -> None:
         super().__init__()
         self.model = model
         self.barred = torch.from_numpy(barred)
 
-    def forward(self, *inputs: Tensor) -> Tensor:
-        return self.model(*inputs) + 20.0 * self.barred
+    def at(self, *inputs: Tensor) -> Tensor:
+        return self.model.at(*inputs)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return self.model.logits(hidden) + 20.0 * self.barred
 
 
 def test_special_unused_and_domain_tokens_are_never_infilled(family: str) -> None:

@@ -1,14 +1,20 @@
 """The plain runtime: PyTorch on whatever device there is."""
 
+import copy
+
+import numpy as np
 import torch
 from torch import Tensor
 
 from masker.errors import MaskerError
-from masker.model import PaddedMLM, SlotScores
+from masker.model import PaddedMLM
+from masker.runtime import Array, SlotScores
 
 
 class TorchRuntime:
     """Float32 on the CPU, bfloat16 on a GPU unless `exact`; only the masks are projected to the vocabulary."""
+
+    exact = None
 
     def __init__(self, model: PaddedMLM, device: str | torch.device | None = None, *, exact: bool = False) -> None:
         try:
@@ -16,14 +22,46 @@ class TorchRuntime:
             self.model = model.to(self.device).eval()
         except (RuntimeError, AssertionError) as error:
             raise MaskerError(f"cannot use the device '{device}': {str(error).splitlines()[0]}") from error
-        self.exact = exact
+        gpu = self.device.type != "cpu"
+        if gpu and not exact:
+            self.model = copy.deepcopy(model, {id(model.vocabulary): model.vocabulary}).to(torch.bfloat16)
+            self.model._renew_head()
+            self.model.mlm.set_attn_implementation("eager")  # faster than the others for texts as short as these
+        self.batch_tokens, self.chunk, self.ahead = (262_144, 1024, 2) if gpu else (2048, 16, 0)
+        self._slots = 16_384 if gpu else 1 << 40  # projected to the vocabulary at a time
+
+    def put(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array).to(self.device, non_blocking=True)
 
     @torch.inference_mode()
-    def __call__(self, ids: Tensor, attention: Tensor, slots: Tensor, asked: Tensor, bias: Tensor | None) -> SlotScores:
-        on = self.device
-        with torch.autocast(on.type, torch.bfloat16, enabled=on.type == "cuda" and not self.exact):
-            logits = self.model(ids.to(on), attention.to(on), slots.to(on)).float()  # [B, n_p, V]
-        norm = logits.logsumexp(-1)  # [B, n_p]
-        asked_log_p = logits.gather(2, asked.to(on)) - norm[:, :, None]
-        top, best = (logits if bias is None else logits + bias.to(on)).max(-1)
-        return SlotScores(best.cpu(), (top - norm).cpu(), asked_log_p.cpu())
+    def __call__(
+        self, ids: Array, attention: Array, slots: Array, asked: Array, bias: Array | None, top: int = 1
+    ) -> SlotScores:
+        inputs = [torch.as_tensor(x, device=self.device) for x in (ids, attention, slots, asked)]
+        forbidden = None if bias is None else torch.as_tensor(bias, device=self.device)
+        hidden = self.model.at(*inputs[:3])  # [B, m, H]
+        rows = max(1, self._slots // hidden.shape[1])
+        pairs = zip(hidden.split(rows), inputs[3].split(rows), strict=True)
+        parts = zip(*(self._scores(h, a, forbidden, top) for h, a in pairs), strict=True)
+        return SlotScores(*(_beside(torch.cat(part), ids) for part in parts))
+
+    def _scores(self, hidden: Tensor, asked: Tensor, bias: Tensor | None, top: int) -> tuple[Tensor, Tensor, Tensor]:
+        """[B, m, H] -> best and its log p [B, m, top], and log p of what is asked about [B, m, K]."""
+        logits = self.model.logits(hidden)  # [B, m, V]
+        norm = logits.float().logsumexp(-1, keepdim=True)  # [B, m, 1]
+        asked_log_p = logits.gather(2, asked) - norm
+        if not top:
+            return asked[:, :, :0], asked_log_p[:, :, :0], asked_log_p
+        allowed = logits if bias is None else logits.add_(bias)
+        best_logit, best = allowed.max(-1, keepdim=True) if top == 1 else allowed.topk(top)  # [B, m, top]
+        return best, best_logit - norm, asked_log_p
+
+    @torch.inference_mode()
+    def styles(self, ids: Array, attention: Array) -> Array:
+        logits = self.model.style_logits(*(torch.as_tensor(x, device=self.device) for x in (ids, attention)))
+        return _beside(logits.float().log_softmax(-1), ids)
+
+
+def _beside(tensor: Tensor, other: Array) -> Array:
+    """A result of the kind of an input, and where it is."""
+    return tensor.cpu().numpy() if isinstance(other, np.ndarray) else tensor.to(other.device)
