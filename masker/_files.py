@@ -14,6 +14,7 @@ from torch import Tensor
 
 from masker._packed import pack, unpack
 from masker.errors import MaskerError
+from masker.words import WordStyle
 
 if TYPE_CHECKING:
     from masker.model import PaddedMLM, Settings
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 EMBEDDED = Path(__file__).parent / "models" / "embedded"
 SETTINGS = "masker.json"
 PACKED = "model.packed.safetensors"
+STYLE = "style.safetensors"
+EXPORTED = ("masker.onnx", "masker.float32.onnx")  # by masker export
 WEIGHTS = (PACKED, "model.safetensors", "model.safetensors.index.json")
 
 
@@ -54,7 +57,9 @@ def load(name: str | Path | None) -> "PaddedMLM":
             missing = set(report["missing_keys"]) if settings else set()  # a base may lack its head: training makes one
         if missing:
             raise MaskerError(f"the weights of {where} lack {', '.join(sorted(missing)[:3])}; save the model again")
-        return _checked(PaddedMLM(mlm, Vocabulary(tokenizer), settings or Settings()), where)
+        model = PaddedMLM(mlm, Vocabulary(tokenizer), settings or Settings())
+        _load_style(model, where, folder)
+        return _checked(model, where)
 
 
 def _check_folder(folder: Path) -> None:
@@ -95,18 +100,34 @@ def _checked(model: "PaddedMLM", where: str) -> "PaddedMLM":
     return model
 
 
-def _settings(where: str, folder: Path) -> "Settings | None":
-    from masker.model import Settings
+def _load_style(model: "PaddedMLM", where: str, folder: Path) -> None:
+    """The style classifier, if the model has one."""
+    from safetensors.torch import load_file
 
-    path: str | Path | None = folder / SETTINGS
+    if model.domains and (path := _file(where, folder, STYLE)):
+        state = load_file(path)
+        model.words = WordStyle.from_state({name: t.numpy() for name, t in state.items()})
+        model.add_style()
+        model.style.load_state_dict({name: state[name] for name in ("weight", "bias")})  # type: ignore[union-attr]
+
+
+def _file(where: str, folder: Path, name: str) -> Path | None:
+    """A file of a model folder or of the hub, if it is there."""
+    path: str | Path | None = folder / name
     if not folder.is_dir():
         from transformers.utils import cached_file
 
-        path = cached_file(where, SETTINGS, _raise_exceptions_for_missing_entries=False)
-    if path is None or not Path(path).is_file():
+        path = cached_file(where, name, _raise_exceptions_for_missing_entries=False)
+    return Path(path) if path is not None and Path(path).is_file() else None
+
+
+def _settings(where: str, folder: Path) -> "Settings | None":
+    from masker.model import Settings
+
+    if not (path := _file(where, folder, SETTINGS)):
         return None
     try:
-        fields = json.loads(Path(path).read_text("utf-8"))
+        fields = json.loads(path.read_text("utf-8"))
         if (version := fields.pop("format", None)) != 1:
             raise MaskerError(f"{path} has format {version}, this version reads 1; update masker-nlp")
         if not isinstance(fields.get("domains", {}), dict) or not isinstance(fields.get("made", []), list):
@@ -127,13 +148,31 @@ def save(model: "PaddedMLM", folder: Path, *, packed: bool) -> None:
                 save_tensors(pack(_weights(model.mlm)), stage / PACKED)
             else:
                 model.mlm.save_pretrained(stage)
+            save_style(model, stage)
             model.vocabulary.tokenizer.save_pretrained(stage)
             (stage / "README.md").write_text(model_card(model), "utf-8")
-            settings = json.dumps(model.settings.to_dict(), indent=2, ensure_ascii=False)
-            (stage / SETTINGS).write_text(settings + "\n", "utf-8")
+            _write_settings(model.settings, stage)
             written = {path.name for path in stage.iterdir()}
-        for name in set(WEIGHTS) - written:  # of an earlier model in this folder
+        for name in {*WEIGHTS, STYLE, *EXPORTED} - written:  # of an earlier model in this folder
             (folder / name).unlink(missing_ok=True)
+
+
+def save_style(model: "PaddedMLM", folder: Path) -> None:
+    """Both style classifiers, if the model has them."""
+    if model.style is not None and model.words is not None:
+        words = {name: torch.from_numpy(array.copy()) for name, array in model.words.state().items()}
+        save_tensors({**model.style.state_dict(), **words}, folder / STYLE)
+
+
+def save_settings(settings: "Settings", folder: Path) -> None:
+    """Only masker.json of a model folder."""
+    with one_line(f"cannot save the settings in {folder}"), staged(folder) as stage:
+        _write_settings(settings, stage)
+
+
+def _write_settings(settings: "Settings", folder: Path) -> None:
+    text = json.dumps(settings.to_dict(), indent=2, ensure_ascii=False)
+    (folder / SETTINGS).write_text(text + "\n", "utf-8")
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from masker.errors import MaskerError
+
 Model = Annotated[
     str | None, typer.Option("--model", help="Model folder or Hugging Face id [default: the embedded one].")
 ]
@@ -19,7 +21,9 @@ Protect = Annotated[str | None, typer.Option("--protect", metavar="REGEX", help=
 Forbid = Annotated[
     list[str] | None, typer.Option("--forbid", metavar="WORDS", help="Words never to insert, separated by commas.")
 ]
-MinScore = Annotated[float, typer.Option("--min-score", help="Make an edit only if its Score is above this.")]
+MinScore = Annotated[
+    float | None, typer.Option("--min-score", help="Make an edit only if it scores above this [default: 0].")
+]
 MaxWords = Annotated[int, typer.Option("--max-words", help="Refuse texts of more words than this.")]
 Device = Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1 ... [default: a GPU if there is one].")]
 Column = Annotated[str | None, typer.Option("--column", help="Field of JSONL, CSV or TSV corpora.")]
@@ -28,3 +32,16 @@ Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of the input
 
 def words(forbid: list[str] | None) -> list[str]:
     return [word.strip() for group in forbid or [] for word in group.split(",") if word.strip()]
+
+
+def pairs(values: list[str] | None, option: str) -> dict[str, str]:
+    """Values of the form NAME=VALUE."""
+    pairs = {}
+    for value in values or []:
+        name, sign, rest = value.partition("=")
+        if not (name and sign and rest):
+            raise MaskerError(f"{option} wants NAME=VALUE, not '{value}'")
+        if name in pairs:
+            raise MaskerError(f"{option} names '{name}' twice")
+        pairs[name] = rest
+    return pairs

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from masker.training.loop import Progress
 
 Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the texts.")]
-SETTINGS = ("epochs", "steps", "batch_size", "accumulate", "lr", "dropout", "eval_every", "patience", "seed",
-            "precision", "workers")  # fmt: skip
+SETTINGS = ("epochs", "steps", "batch_size", "accumulate", "lr", "dropout", "reveal", "eval_every", "patience", "seed",
+            "precision", "compile", "workers")  # fmt: skip
 
 
 def _shared(
@@ -42,12 +42,16 @@ def _shared(
     accumulate: Annotated[int, typer.Option("--accumulate", help="Compute a step's batch in so many parts.")] = 1,
     lr: Annotated[float, typer.Option("--lr", help="Highest learning rate.")] = 2e-4,
     dropout: Annotated[float, typer.Option("--dropout", help="Share of activations dropped in training.")] = 0.1,
+    reveal: Annotated[float, typer.Option("--reveal", help="Share of spans with their first pieces shown.")] = 0.4,
     eval_every: Annotated[
         int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 a run].")
     ] = None,
     patience: Annotated[int, typer.Option("--patience", help="Stop after so many evaluations without a gain.")] = 5,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same model.")] = 0,
     precision: Annotated[str, typer.Option("--precision", help="auto (bf16 on a GPU), fp32, bf16 or fp16.")] = "auto",
+    compile: Annotated[
+        bool, typer.Option("--compile", help="Compile the step: pays in long runs over texts that fill the window.")
+    ] = False,
     workers: Annotated[int, typer.Option("--workers", help="Processes that tokenise the corpora.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on after the last checkpoint in --out.")] = False,
 ) -> None:
@@ -70,6 +74,9 @@ def fit(
     counterpart: Annotated[
         list[str] | None, typer.Option("--counterpart", metavar="NAME=NAME", help="A domain's default source domain.")
     ] = None,
+    domain_as: Annotated[
+        str, typer.Option("--domain-as", help="token before the text, or embedding added to every piece.")
+    ] = "token",
     column: o.Column = None,
     encoding: o.Encoding = "utf-8",
     licence: Annotated[
@@ -84,16 +91,16 @@ def fit(
     from masker.training.corpora import load_domains, warn_if_inseparable
 
     settings = _settings(shared)
-    counterparts, licences = _pairs(counterpart, "--counterpart"), _pairs(licence, "--licence")
-    corpora = load_domains(_pairs(domain, "--domain"), column=column, encoding=encoding)
+    counterparts, licences = o.pairs(counterpart, "--counterpart"), o.pairs(licence, "--licence")
+    corpora = load_domains(o.pairs(domain, "--domain"), column=column, encoding=encoding)
     if warning := warn_if_inseparable(corpora):
         err.print(f"masker: warning: {warning}", markup=False, soft_wrap=True)
     from masker.training import fit as training
 
     with _bar(out) as report:
         model = training.fit(
-            corpora, out, counterparts=counterparts, licences=licences, settings=settings, command=_command(),
-            report=report, **shared,
+            corpora, out, counterparts=counterparts, domain_as=domain_as, licences=licences, settings=settings,
+            command=_command(), report=report, **shared,
         )  # fmt: skip
     _say(model, out)
 
@@ -134,18 +141,6 @@ def _settings(shared: dict[str, Any]) -> Any:
     from masker.training.settings import TrainSettings
 
     return TrainSettings(**{name: shared.pop(name) for name in SETTINGS if name in shared})
-
-
-def _pairs(values: list[str] | None, option: str) -> dict[str, str]:
-    pairs = {}
-    for value in values or []:
-        name, sign, rest = value.partition("=")
-        if not (name and sign and rest):
-            raise MaskerError(f"{option} wants NAME=VALUE, not '{value}'")
-        if name in pairs:
-            raise MaskerError(f"{option} names '{name}' twice")
-        pairs[name] = rest
-    return pairs
 
 
 def _command() -> str:

@@ -28,17 +28,19 @@ class State:
     accuracy: float | None = None
     best: float | None = None
     best_loss: float = 0.0
+    best_style: float | None = None  # what the style classifier's accuracy was then
     best_step: int = 0
     stale: int = 0  # evaluations since the best
     seconds: float = 0.0
 
-    def note(self, accuracy: float, loss: float) -> bool:
+    def note(self, accuracy: float, loss: float, style: float | None = None) -> bool:
         """Take in a newly measured span accuracy; whether it is the best so far. Where equal, the loss decides."""
         self.accuracy = accuracy
         if self.best is not None and (accuracy, -loss) <= (self.best, -self.best_loss):
             self.stale += 1
             return False
         self.best, self.best_loss, self.best_step, self.stale = accuracy, loss, self.step, 0
+        self.best_style = style
         return True
 
 

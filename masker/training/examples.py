@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from masker.padding import Frame, Masked, mask_spans, sample_spans, span_weights
+from masker.padding import Frame, Masked, mask_spans, reveal, sample_spans, span_weights, whole_texts
 from masker.vocabulary import Vocabulary
 
 _BLOCK = 20_000  # texts encoded at a time
@@ -46,8 +46,27 @@ class Pile:
             digest.update(getattr(self, name).numpy().tobytes())
         return digest.hexdigest()[:16]
 
-    def draw(self, rows: Tensor, frame: Frame, generator: torch.Generator, *, domains: bool) -> Masked:
-        """Mask one span in each row (fitting), or one in each segment of a row (pretraining, without domains)."""
+    def draw(
+        self, rows: Tensor, frame: Frame, generator: torch.Generator, *, domains: bool, revealed: float = 0.0
+    ) -> Masked:
+        """Mask one span in each row (fitting), or one in each segment of a row (pretraining, without domains).
+
+        In a share `revealed` of the spans the first pieces are shown.
+        """
+        masked = self._draw(rows, frame, generator, domains=domains)
+        return reveal(masked, frame.n_p, revealed, generator) if revealed else masked
+
+    def labels(self, rows: Tensor, tokens: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """The number of each row's domain among `tokens`, and the share of every domain in the pile."""
+        known = torch.tensor(tokens, device=self.domain.device)
+        shares = (self.domain[:, None] == known).float().mean(0)
+        return (self.domain[rows][:, None] == known).int().argmax(1), shares
+
+    def whole(self, rows: Tensor, frame: Frame) -> Masked:
+        """The rows as they are, for the style classifier."""
+        return whole_texts(self.flat, self.lo[rows], self.hi[rows], frame)
+
+    def _draw(self, rows: Tensor, frame: Frame, generator: torch.Generator, *, domains: bool) -> Masked:
         lo, hi = self.lo[rows], self.hi[rows]
         if domains:
             starts, widths = sample_spans(self.begins, lo, hi, frame.n_p, generator, weights=span_weights(frame.n_p))

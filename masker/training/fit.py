@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -15,6 +15,7 @@ from masker.training.corpora import hold_out
 from masker.training.examples import build_pile, segment
 from masker.training.loop import Progress, Result, train
 from masker.training.settings import TrainSettings
+from masker.words import WordStyle
 
 # layers, width, heads of models made from scratch
 SIZES = {"tiny": (2, 128, 2), "mini": (4, 256, 4), "small": (6, 384, 12), "base": (12, 768, 12)}
@@ -39,10 +40,11 @@ def fit(
     out: str | Path,
     *,
     counterparts: Mapping[str, str] | None = None,
+    domain_as: str = "token",
     **options: Unpack[Options],
 ) -> PaddedMLM:
     """Fit a padded MLM to named domains, one masked span an example, and save it in the folder `out`."""
-    return _train("fit", corpora, Path(out), counterparts=counterparts or {}, **options)
+    return _train("fit", corpora, Path(out), counterparts=counterparts or {}, domain_as=domain_as, **options)
 
 
 def pretrain(corpora: Mapping[str, Sequence[str]], out: str | Path, **options: Unpack[Options]) -> PaddedMLM:
@@ -56,6 +58,7 @@ def _train(
     out: Path,
     *,
     counterparts: Mapping[str, str],
+    domain_as: str = "token",
     base: str | Path | None = None,
     size: str | None = None,
     settings: TrainSettings | None = None,
@@ -71,9 +74,12 @@ def _train(
         if name not in corpora:
             raise unknown("corpus", name, list(corpora))
     model = prepare(base, size=size, n_p=n_p, window=window, seed=settings.seed, spans=not domains)
+    model.settings = replace(model.settings, domain_as=domain_as)
     if domains:
         model.add_domains(list(corpora))
         _name_counterparts(model, counterparts)
+        if len(corpora) > 1:
+            model.add_style()
         parts = {
             model.vocabulary.domain(name): _split(f"domain '{name}'", lines, settings)
             for name, lines in corpora.items()
@@ -90,6 +96,11 @@ def _train(
         )
         for k in (0, 1)
     )
+    for name in model.domains:
+        sizes = (pile.hi - pile.lo)[pile.domain == model.vocabulary.domain(name)]
+        model.settings.longest[name] = int(sizes.double().quantile(0.99)) if len(sizes) else 0
+    if model.style is not None:
+        model.words = WordStyle.fit([parts[model.vocabulary.domain(name)][0] for name in model.domains])
     result = train(model, pile, held_out, settings, domains=domains, out=out, resume=resume, report=report)
     data = [_described(name, lines, licences) for name, lines in corpora.items()]
     return _save(model, out, _stage(stage, command, base, size, data, settings, result))
@@ -171,7 +182,10 @@ def _stage(
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
         "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
         "date": time.strftime("%Y-%m-%d"),
-        "scores": {"span_accuracy": round(result.span_accuracy, 2)},
+        "scores": {
+            "span_accuracy": round(result.span_accuracy, 2),
+            **({} if result.style_accuracy is None else {"style_accuracy": round(result.style_accuracy, 2)}),
+        },
     }
 
 

@@ -10,19 +10,22 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.nn.functional import pad as pad_rows
 
 from masker.errors import MaskerError
 from masker.model import PaddedMLM
 from masker.padding import IGNORE, Masked
 from masker.training import checkpoint
-from masker.training.examples import Pile, order
+from masker.training.examples import Pile, order, segment
 from masker.training.settings import TrainSettings
 
+STYLED = 4  # one row in so many is also shown whole to the style classifier
+SHORT = 64  # pieces of a text on average, below which plain attention is faster on a GPU
 EVALUATED_SPANS = 1000  # held-out spans that a span accuracy is measured on, at least
 
 
@@ -46,6 +49,7 @@ class Result:
     steps: int
     best_step: int
     span_accuracy: float
+    style_accuracy: float | None  # of the style classifier, in percent; None where there is none
     seconds: float
     stopped_early: bool
 
@@ -88,7 +92,10 @@ def train(
     set_dropout(model, settings.dropout)
     optimizer = torch.optim.AdamW(_groups(model, settings.weight_decay), lr=settings.lr, betas=(0.9, 0.98), eps=1e-6,
                                   fused=device.type == "cuda")  # fmt: skip
-    wrapped, optimizer = accelerator.prepare(model, optimizer)
+    if device.type == "cuda" and lengths.mean() < SHORT:
+        model.mlm.set_attn_implementation("eager")  # the fused kernels are made for longer texts
+    objective = Objective(model, compiled=settings.compile)
+    wrapped, optimizer = accelerator.prepare(objective, optimizer)
     state = checkpoint.State()
     if resume:
         state = checkpoint.load(out, model, optimizer, fingerprint)
@@ -111,20 +118,22 @@ def train(
             group["lr"] = rate
         generator = torch.Generator(device).manual_seed(_seed(settings.seed, state.step))
         torch.manual_seed(_seed(settings.seed, state.step) + 1 + accelerator.process_index)  # for dropout
-        masked = pile.draw(rows, model.frame, generator, domains=domains)
+        masked = pile.draw(rows, model.frame, generator, domains=domains, revealed=settings.reveal)
         wrapped.train()
         total = torch.zeros((), device=device)
         count = (masked.targets != IGNORE).sum().clamp(min=1)  # of the whole batch: all parts weigh by what they hold
+        judged = len(rows[state.step % STYLED :: STYLED]) or 1
         part = settings.batch_size // shards
         for k in range(settings.accumulate):
             at = (k * accelerator.num_processes + accelerator.process_index) * part
             piece = _rows(masked, slice(at, at + part))
             last = k == settings.accumulate - 1
+            styled = _Styled.draw(model, pile, rows[at : at + part], (state.step - at) % STYLED)
             with nullcontext() if last else accelerator.no_sync(wrapped), accelerator.autocast():
-                logits = wrapped(piece.ids, piece.attention, piece.slots)
-                loss = _loss(logits, piece) * accelerator.num_processes / count  # gradients of processes are averaged
-            accelerator.backward(loss)
-            total += loss.detach()
+                spans, styles = wrapped(piece, styled)
+                loss = spans / count + settings.style * styles / judged
+            accelerator.backward(loss * accelerator.num_processes)  # gradients of processes are averaged
+            total += spans.detach() / count * accelerator.num_processes
         accelerator.clip_grad_norm_(wrapped.parameters(), settings.clip)
         optimizer.step()
         optimizer.zero_grad()
@@ -143,11 +152,13 @@ def train(
             wrapped.eval()
             scores = span_accuracy(model, held_out, domains=domains, seed=settings.seed)
             accuracy, held_out_loss = broadcast_object_list(list(scores))  # all stop together
-            improved = state.note(accuracy, held_out_loss)
+            style = style_accuracy(model, held_out) if model.style is not None else None
+            improved = state.note(accuracy, held_out_loss, style)
             stopped = state.stale >= settings.patience
             if log:
                 log.write(state.step, loss=loss_now, held_out_loss=held_out_loss, span_accuracy=accuracy, lr=rate,
-                          tokens_per_second=tokens / trained, seconds=state.seconds)  # fmt: skip
+                          tokens_per_second=tokens / trained, seconds=state.seconds,
+                          **({} if style is None else {"style_accuracy": style}))  # fmt: skip
                 checkpoint.save(out, model, optimizer, state, fingerprint, best=improved)
             accelerator.wait_for_everyone()
             state.seconds += time.monotonic() - began
@@ -158,7 +169,57 @@ def train(
     accelerator.unwrap_model(wrapped, keep_fp32_wrapper=False)
     checkpoint.load_best(out, model)
     accelerator.wait_for_everyone()  # before the checkpoints are thrown away
-    return Result(state.step, state.best_step, state.best or 0.0, state.seconds, state.step < steps)
+    return Result(state.step, state.best_step, state.best or 0.0, state.best_style, state.seconds, state.step < steps)
+
+
+class Objective(nn.Module):
+    """What is minimised: the sum of the masks' losses, and that of the style classifier's, which is 0 without one."""
+
+    def __init__(self, model: PaddedMLM, *, compiled: bool) -> None:
+        super().__init__()
+        self.model = model
+        # programs for rows of any length take minutes to compile; so all rows are made equally long
+        self._compute = torch.compile(self._losses, dynamic=False) if compiled else self._losses
+        self._size = _largest(model) if compiled else None
+
+    def forward(self, piece: Masked, styled: "_Styled") -> tuple[Tensor, Tensor]:
+        if self._size is not None:
+            length, slots = self._size
+            pad, fill = self.model.vocabulary.pad, _filled
+            piece = Masked(fill(piece.ids, length, pad), fill(piece.attention, length, 0), fill(piece.slots, slots, 0),
+                           fill(piece.targets, slots, IGNORE), piece.domain)  # fmt: skip
+            if styled.ids is not None and styled.attention is not None:
+                styled = styled._replace(ids=fill(styled.ids, length, pad), attention=fill(styled.attention, length, 0))
+        return self._compute(piece.ids, piece.attention, piece.slots, piece.targets, *styled)
+
+    def _losses(
+        self, ids: Tensor, attention: Tensor, slots: Tensor, targets: Tensor, whole: Tensor | None,
+        whole_attention: Tensor | None, labels: Tensor | None, weights: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        spans = _loss(self.model(ids, attention, slots), targets)
+        if whole is None or whole_attention is None or labels is None or weights is None:
+            return spans, spans.new_zeros(())
+        logits = self.model.style_logits(whole, whole_attention).float()
+        return spans, (cross_entropy(logits, labels, reduction="none") * weights).sum()
+
+
+class _Styled(NamedTuple):
+    """Whole texts for the style classifier, the number of the domain of each and what it weighs; None without one."""
+
+    ids: Tensor | None = None
+    attention: Tensor | None = None
+    labels: Tensor | None = None
+    weights: Tensor | None = None
+
+    @classmethod
+    def draw(cls, model: PaddedMLM, pile: Pile, rows: Tensor, first: int) -> "_Styled":
+        """Every STYLED-th of the rows from `first` on. Domains weigh alike, however large they are."""
+        if model.style is None:
+            return cls()
+        chosen = rows[first::STYLED] if first < len(rows) else rows[:1]
+        masked = pile.whole(chosen, model.frame)
+        labels, shares = pile.labels(chosen, [model.vocabulary.domain(name) for name in model.domains])
+        return cls(masked.ids, masked.attention, labels, 1 / (len(shares) * shares[labels].clamp(min=1e-9)))
 
 
 @torch.inference_mode()
@@ -178,9 +239,22 @@ def span_accuracy(
             flat, targets = logits.flatten(0, 1).float(), masked.targets.flatten()
             real = targets[::n_p] != IGNORE
             right += int(((flat.argmax(-1) == targets).view(-1, n_p).all(1) & real).sum())
-            loss += float(_loss(logits, masked)) / n_p
+            loss += float(_loss(logits, masked.targets)) / n_p
             count += int(real.sum())
     return 100.0 * right / count, loss / count
+
+
+@torch.inference_mode()
+def style_accuracy(model: PaddedMLM, pile: Pile, *, batch: int = 512) -> float:
+    """Percent of the texts that the style classifier puts into their domain."""
+    right, order_ = 0, torch.argsort(pile.hi - pile.lo).to(model.device)
+    tokens = [model.vocabulary.domain(name) for name in model.domains]
+    for rows in order_.split(batch):
+        masked = pile.whole(rows, model.frame)
+        with torch.autocast(model.device.type, torch.bfloat16, enabled=model.device.type == "cuda"):
+            logits = model.style_logits(masked.ids, masked.attention)
+        right += int((logits.argmax(1) == pile.labels(rows, tokens)[0]).sum())
+    return 100.0 * right / len(pile)
 
 
 def _accelerator(precision: str) -> Any:
@@ -194,9 +268,21 @@ def _accelerator(precision: str) -> Any:
         raise MaskerError(f"cannot train with the precision {precision}: {error}") from error
 
 
-def _loss(logits: Tensor, masked: Masked) -> Tensor:
-    """logits [B, m * n_p, V] -> the sum over all masks."""
-    return cross_entropy(logits.flatten(0, 1).float(), masked.targets.flatten(), ignore_index=IGNORE, reduction="sum")
+def _loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """logits [B, m * n_p, V], targets [B, m * n_p] -> the sum over all masks."""
+    return cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), ignore_index=IGNORE, reduction="sum")
+
+
+def _largest(model: PaddedMLM) -> tuple[int, int]:
+    """The longest row that can be drawn, and how many masks it can have."""
+    frame, window = model.frame, model.settings.window
+    spans = 1 if model.domains else max(1, round(window / segment(frame.n_p)))
+    return len(frame.start) + 1 + window + spans * frame.n_p + len(frame.end), spans * frame.n_p
+
+
+def _filled(rows: Tensor, length: int, value: int) -> Tensor:
+    """[B, L] made [B, length]."""
+    return pad_rows(rows, (0, length - rows.shape[1]), value=value)
 
 
 def set_dropout(model: nn.Module, share: float) -> None:
