@@ -2,19 +2,32 @@
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
-import torch
 
 from masker.editing import Edit, Rewrite, Task, best_edits, candidates, edit_texts
-from masker.errors import MaskerError
-from masker.model import PaddedMLM
-from masker.runtime.torch import TorchRuntime
+from masker.errors import MaskerError, unknown
+from masker.runtime import Runtime
 from masker.scoring import Side
+
+if TYPE_CHECKING:  # an exported model runs without torch
+    import torch
+
+    from masker.model import PaddedMLM
+    from masker.runtime.onnx import Exported
+    from masker.search import Style
+
+    Model = PaddedMLM | Exported
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True)
@@ -91,13 +104,14 @@ class Masker:
 
     def __init__(
         self,
-        model: PaddedMLM,
-        source_model: PaddedMLM | None = None,
+        model: "Model",
+        source_model: "Model | None" = None,
         *,
-        device: str | torch.device | None = None,
+        device: "str | torch.device | None" = None,
         exact: bool = False,
         batch_tokens: int | None = None,
         max_words: int = 2000,
+        prune: bool = True,
     ) -> None:
         if not model.domains:
             raise MaskerError("the model has no domains yet; fit it on two or more corpora first (masker fit)")
@@ -106,15 +120,26 @@ class Masker:
         self.model = model
         self.source_model = source_model
         self.max_words = max_words
-        self._runtime = TorchRuntime(model, device, exact=exact)
-        self._source_runtime = TorchRuntime(source_model, device, exact=exact) if source_model else self._runtime
-        self.batch_tokens = batch_tokens or (8192 if self._runtime.device.type == "cpu" else 262_144)
+        self.prune = prune  # spans that cannot win any more are left out; the edits are the same without
+        self._runtime = _runtime(model, device, exact=exact)
+        self._source_runtime = _runtime(source_model, device, exact=exact) if source_model else self._runtime
+        self.batch_tokens = batch_tokens or self._runtime.batch_tokens
 
     @classmethod
     def from_pretrained(
         cls, model: str | Path | None = None, source_model: str | Path | None = None, **options: Any
     ) -> "Masker":
-        """The embedded model, a folder or a hub id; and a second one for the source domain, if fitted apart."""
+        """The embedded model, a folder or a hub id; and a second one for the source domain, if fitted apart.
+
+        What `masker export` has written is taken instead, unless `exact`, or a device is asked for that is no CPU.
+        """
+        from masker.runtime.onnx import find_exported, load_exported
+
+        path = find_exported(model)
+        if path and source_model is None and _wants_cpu(options):
+            return cls(load_exported(path), **options)
+        from masker.model import PaddedMLM
+
         other = PaddedMLM.from_pretrained(source_model) if source_model is not None else None
         return cls(PaddedMLM.from_pretrained(model), other, **options)
 
@@ -139,8 +164,10 @@ class Masker:
         to: str,
         from_: str | None = None,
         *,
-        max_edits: int = 1,
-        min_score: float = 0.0,
+        method: str | None = None,
+        strength: float | None = None,
+        max_edits: int | None = None,
+        min_score: float | None = None,
         top: int = 0,
         source_score: bool = True,
         protect: str | re.Pattern[str] | None = None,
@@ -149,19 +176,69 @@ class Masker:
     ) -> Iterator[Rewrite]:
         """Rewrite texts as they come, in order, `chunk` of them at a time.
 
-        The best edit is made if its Score is above `min_score`, and up to `max_edits` of them one after the other;
-        `top` also lists that many best edits; `source_score=False` is the paper's ablation; what `protect` matches
-        stays, and the words of `forbid` are never inserted.
+        `method` is "search", the default where the model has a style classifier, or "paper". The search editor goes on
+        until the classifier is sure of the target domain with a probability of `strength`. Edits are made if they score
+        above `min_score`, and up to `max_edits` of them. `top` also lists that many best rewrites;
+        `source_score=False` is the paper's ablation; what `protect` matches stays, and the words of `forbid` are never
+        inserted.
         """
-        if max_edits < 1 or top < 0:
-            raise MaskerError(f"max_edits is {max_edits} and top {top}: need at least 1 and 0")
         task = self._task(to, from_, source_score=source_score, protect=protect, forbid=forbid)
-        size = chunk or (16 if self._runtime.device.type == "cpu" else 1024)
+        rewrite = self._editor(task, method, strength, max_edits, min_score, top)
+        size = chunk or self._runtime.chunk
         numbered = iter(enumerate(texts, 1))
-        while group := list(itertools.islice(numbered, size)):
-            for number, text in group:
-                self._check_length(text, number)
-            yield from edit_texts(task, [t for _, t in group], max_edits=max_edits, min_score=min_score, top=top)
+
+        def groups() -> Iterator[list[str]]:
+            while group := list(itertools.islice(numbered, size)):
+                for number, text in group:
+                    self._check_length(text, number)
+                yield [text for _, text in group]
+
+        yield from itertools.chain.from_iterable(_ahead(rewrite, groups(), self._runtime.ahead))
+
+    def _editor(
+        self, task: Task, method: str | None, strength: float | None, max_edits: int | None, min_score: float | None,
+        top: int,
+    ) -> Callable[[list[str]], list[Rewrite]]:  # fmt: skip
+        """What rewrites texts by a method, with the knobs given, tuned or usual."""
+        able = self.model.has_style and self.source_model is None and task.from_ is not None
+        chosen = method or ("search" if able and task.source is not None else "paper")
+        if chosen not in ("search", "paper"):
+            raise unknown("method", chosen, ["search", "paper"])
+        if chosen == "search" and not able:
+            raise MaskerError("the search editor needs one model, fitted to both domains, with a style classifier; "
+                              "fit it again (masker fit), or use --method paper")  # fmt: skip
+        if chosen == "paper" and strength is not None:
+            raise MaskerError("--strength belongs to the search editor; leave it out with --method paper")
+        knobs: dict[str, Any] = {"max_edits": 1 if chosen == "paper" else 2, "min_score": 0.0}
+        if chosen == "search":
+            knobs |= self.model.settings.search.get(task.to, {})
+        given = {"strength": strength, "max_edits": max_edits, "min_score": min_score}
+        knobs |= {name: value for name, value in given.items() if value is not None}
+        shared = {"top": top, "max_edits": knobs.pop("max_edits"), "min_score": knobs.pop("min_score")}
+        if shared["max_edits"] < 1 or top < 0:
+            raise MaskerError(f"max_edits is {shared['max_edits']} and top {top}: need at least 1 and 0")
+        if chosen == "paper":
+            return partial(edit_texts, task, **shared)
+        from masker.search import Ranking, search_texts
+
+        style, longest = self._style(task)
+        return partial(search_texts, task, style, ranking=Ranking(**knobs), longest=longest, **shared)
+
+    def searching(self, to: str, from_: str | None = None) -> "tuple[Task, Style, int | None]":
+        """What `masker.search` needs: the task, the style classifier, and how long a text is edited as one."""
+        task = self._task(to, from_, source_score=True, protect=None, forbid=())
+        self._editor(task, "search", None, None, None, 0)  # only to check that it can
+        return task, *self._style(task)
+
+    def _style(self, task: Task) -> "tuple[Style, int | None]":
+        from masker.search import Style
+
+        names, longest = self.model.domains, self.model.settings.longest
+        assert self.model.words
+        assert task.from_
+        style = Style(self._runtime, task.vocabulary, task.frame, task.window, names.index(task.to),
+                      names.index(task.from_), self.model.words, self.batch_tokens)  # fmt: skip
+        return style, max((longest[name] for name in (task.to, task.from_) if name in longest), default=None)
 
     def explain(
         self,
@@ -169,7 +246,7 @@ class Masker:
         to: str,
         from_: str | None = None,
         *,
-        min_score: float = 0.0,
+        min_score: float | None = None,
         source_score: bool = True,
         protect: str | re.Pattern[str] | None = None,
         forbid: Collection[str] = (),
@@ -177,6 +254,7 @@ class Masker:
         """Every span of a text with its scores, and which of them was chosen."""
         self._check_length(text, None)
         task = self._task(to, from_, source_score=source_score, protect=protect, forbid=forbid)
+        task = task.exact or task
         read, vocabulary = task.vocabulary.read(text), task.vocabulary
         if not read.words:
             raise MaskerError("the text has no words; nothing can be explained")
@@ -209,7 +287,7 @@ class Masker:
                     candidate=bool(possible[k]),
                 )
             )
-        best = best_edits(task, scores, top=1, min_score=min_score, keep=keep)
+        best = best_edits(task, scores, top=1, min_score=min_score or 0.0, keep=keep)
         chosen = rows[best[0][0]] if best else None
         words = [read.word(i) for i in range(len(read.words))]
         return Explanation(text, task.from_, to, words, rows, chosen, best[0][1] if best else None)
@@ -243,12 +321,17 @@ class Masker:
             pattern = re.compile(protect) if protect else None
         except re.error as error:
             raise MaskerError(f"'{protect}' is no valid pattern: {error}") from error
-        return Task(
+        task = Task(
             vocabulary=model.vocabulary, frame=model.frame, window=min(model.settings.window, other.settings.window),
             to=to, from_=from_, target=Side(self._runtime, model.vocabulary.domain(to)),
             source=source if source_score else None, protect=pattern,
             forbid=frozenset([forbid] if isinstance(forbid, str) else forbid), batch_tokens=self.batch_tokens,
+            prune=self.prune,
         )  # fmt: skip
+        if self._runtime.exact:
+            sides = [Side(self._runtime.exact, side.token) if side else None for side in (task.target, task.source)]
+            task = replace(task, exact=replace(task, target=sides[0], source=sides[1]))  # type: ignore[arg-type]
+        return task
 
     def _check_length(self, text: str, number: int | None) -> None:
         if len(text) > self.max_words and (words := len(text.split())) > self.max_words:
@@ -257,12 +340,48 @@ class Masker:
                               "split it into sentences, one a line, or raise the limit with --max-words")  # fmt: skip
 
 
-def _check_same_vocabulary(a: PaddedMLM, b: PaddedMLM) -> None:
+def _runtime(model: "Model", device: "str | torch.device | None", *, exact: bool) -> Runtime:
+    from masker.runtime.onnx import Exported
+
+    if isinstance(model, Exported):
+        return model.runtime
+    from masker.runtime.torch import TorchRuntime
+
+    return TorchRuntime(model, device, exact=exact)
+
+
+def _wants_cpu(options: dict[str, Any]) -> bool:
+    """Whether an exported model will do. Without a word about the device it will if there is no GPU."""
+    if options.get("exact"):
+        return False
+    if options.get("device") is not None:
+        return str(options["device"]) == "cpu"
+    return not any(Path("/dev").glob("nvidia[0-9]*")) and not Path("/dev/kfd").exists()
+
+
+def _ahead(work: Callable[[A], B], items: Iterator[A], ahead: int) -> Iterator[B]:
+    """Results in order; `ahead` items are worked on besides, in threads, so that a GPU has always something to do."""
+    if not ahead:
+        yield from map(work, items)
+        return
+    pool, waiting = ThreadPoolExecutor(ahead + 1), deque[Future[B]]()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _check_same_vocabulary(a: "Model", b: "Model") -> None:
     """Two models can only be compared piece by piece; their domain tokens may differ."""
     if a.settings.n_p != b.settings.n_p:
         raise MaskerError(f"the models have n_p {a.settings.n_p} and {b.settings.n_p}; fit both with the same")
 
-    def plain(model: PaddedMLM) -> dict[str, int]:
+    def plain(model: "Model") -> dict[str, int]:
         vocabulary = model.vocabulary.tokenizer.get_vocab()
         return {token: i for token, i in vocabulary.items() if not token.startswith("[domain:")}
 

@@ -39,7 +39,8 @@ app = typer.Typer(
 def main() -> None:
     """Run the command line; what goes wrong is one line on stderr, with exit code 2 where the user can mend it."""
     try:
-        from masker.cli import edit, evaluate, explain, fit, info, judge  # noqa: F401  (each registers its verb)
+        # each registers its verb
+        from masker.cli import beam, bench, distill, edit, evaluate, explain, export, fit, info, judge, silver, tune  # noqa: F401  # noqa: F401
 
         app()
     except _Interrupted as stop:

@@ -22,7 +22,7 @@ def explain(
     source_model: o.SourceModel = None,
     format: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw the paper's Figure 1 into this file.")] = None,
-    min_score: o.MinScore = 0.0,
+    min_score: o.MinScore = None,
     no_source_score: o.NoSourceScore = False,
     protect: o.Protect = None,
     forbid: o.Forbid = None,
@@ -54,7 +54,7 @@ def explain(
         console = Console(width=180)
     console.print(explanation)
     if explanation.edit is None:
-        console.print(f"nothing is changed: no edit scores above {min_score:g}", highlight=False)
+        console.print(f"nothing is changed: no edit scores above {min_score or 0:g}", highlight=False)
     else:
         diff = explanation.rewrite if console.is_terminal else str(explanation.rewrite)
         console.print(diff, soft_wrap=True, markup=False, highlight=False)

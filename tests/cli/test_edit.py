@@ -72,7 +72,7 @@ def test_nothing_to_do(edit: Cli, stdin: bytes) -> None:
 def test_many_lines_come_in_order(edit: Cli) -> None:
     names = [f"a{i}b ." for i in range(150)]
     source = "".join(f"{name}\n" for name in names)
-    result = edit("--to", "positive", "--min-score", "9", stdin=source.encode())
+    result = edit("--to", "positive", "--min-score", "99", stdin=source.encode())
     assert result.text == source
 
 
@@ -123,10 +123,13 @@ def one(result: "Run") -> dict:  # type: ignore[name-defined, type-arg]  # noqa:
     return json.loads(result.text)
 
 
-def test_min_score_stops_an_edit_and_says_why(edit: Cli) -> None:
-    record = one(edit("--to", "positive", "--format", "jsonl", "--min-score", "0.99", stdin=b"it was terrible ."))
+@pytest.mark.parametrize(("method", "score"), [("paper", "0.99"), ("search", "99")])
+def test_min_score_stops_an_edit_and_says_why(edit: Cli, method: str, score: str) -> None:
+    arguments = ("--to", "positive", "--method", method, "--format", "jsonl", "--min-score")
+    record = one(edit(*arguments, score, stdin=b"it was terrible ."))
     assert record["edits"] == []
-    assert "0.99" in record["reason"]
+    assert score in record["reason"]
+    assert one(edit(*arguments, "-99", stdin=b"it was terrible ."))["edits"]
 
 
 def test_top_lists_alternatives_best_first(edit: Cli) -> None:
@@ -141,7 +144,7 @@ def test_top_lists_alternatives_best_first(edit: Cli) -> None:
 
 def test_max_edits(edit: Cli) -> None:
     text = b"the food was terrible here . the staff was rude really ."
-    arguments = ("--to", "positive", "--format", "jsonl", "--min-score", "0.01")
+    arguments = ("--to", "positive", "--method", "paper", "--format", "jsonl", "--min-score", "0.01")
     assert len(one(edit(*arguments, stdin=text))["edits"]) == 1
     more = one(edit(*arguments, "--max-edits", "4", stdin=text))["edits"]
     assert 1 < len(more) <= 4
@@ -157,6 +160,15 @@ def test_protect_and_forbid(edit: Cli) -> None:
     assert "really" not in other
 
 
+def test_strength_and_method(edit: Cli, edit_fails: Fails, expected: list[str]) -> None:
+    source = "\n".join(TEXTS).encode()
+    assert edit("--to", "positive", "--method", "search", stdin=source).text.split("\n") == expected
+    assert edit("--to", "positive", "--strength", "0.0001", stdin=source).text == source.decode()  # all are good enough
+    assert "between 0 and 1" in edit_fails("--to", "positive", "--strength", "1.5", stdin=source)
+    assert "search, paper" in edit_fails("--to", "positive", "--method", "magic", stdin=source)
+    assert "--to" in edit_fails(stdin=source)
+
+
 def test_no_source_score(edit: Cli) -> None:
     (e,) = one(edit("--to", "positive", "--format", "jsonl", "--no-source-score", stdin=b"it was terrible ."))["edits"]
     assert e["source_score"] == 0
@@ -165,7 +177,7 @@ def test_no_source_score(edit: Cli) -> None:
 
 def test_two_models_fitted_apart(masker: Cli, fails: Fails, fitted: Path, base: Path, here: Path) -> None:
     """The same model twice is the conditional model; one without a name for the source asks for it."""
-    usual = masker("edit", "negative.txt", "--to", "positive", "--model", fitted)
+    usual = masker("edit", "negative.txt", "--to", "positive", "--model", fitted, "--method", "paper")
     twice = masker("edit", "negative.txt", "--to", "positive", "--from", "negative", "--model", fitted,
                    "--source-model", fitted)  # fmt: skip
     assert twice.out == usual.out
@@ -294,7 +306,7 @@ def test_latin_1(edit_fails: Fails, edit: Cli, here: Path) -> None:
     assert "line 2" in error
     assert "byte 3 (0xe9)" in error
     assert "--encoding latin-1" in error
-    assert "café" in edit("latin", "--to", "positive", "--encoding", "latin-1", "--min-score", "9").text
+    assert "café" in edit("latin", "--to", "positive", "--encoding", "latin-1", "--min-score", "99").text
     assert "encoding" in edit_fails("latin", "--to", "positive", "--encoding", "latin-99")
 
 
@@ -312,7 +324,7 @@ def test_a_line_longer_than_the_window(edit: Cli) -> None:
     """It is scored in windows; nothing is cut off."""
     long = "the food was good here . " * 12
     source = f"{long}it was terrible ."
-    options = ("--to", "positive", "--format", "jsonl", "--min-score", "-2", "--protect", "^.*here")
+    options = ("--to", "positive", "--method", "paper", "--format", "jsonl", "--min-score", "-2", "--protect", "^.*here")
     record = one(edit(*options, stdin=source.encode()))
     (e,) = record["edits"]
     assert e["start"] >= len(long) - 3

@@ -1,0 +1,61 @@
+"""masker tune: set the search editor's knobs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from masker.cli import _options as o
+from masker.cli import app
+from masker.cli._output import err
+from masker.errors import MaskerError
+
+if TYPE_CHECKING:
+    from masker.tuning import Trial
+
+
+@app.command()
+def tune(
+    model: Annotated[Path, typer.Option("--model", help="Model folder; the knobs are saved in its masker.json.")],
+    domain: Annotated[
+        list[str], typer.Option("--domain", metavar="NAME=FILE", help="Lines that the model was not fitted on; repeat.")
+    ],
+    judge: Annotated[
+        Path | None, typer.Option("--judge", help="Judge of style [default: n-grams of half the lines].")
+    ] = None,
+    lines: Annotated[int, typer.Option("--lines", help="Use the first so many lines of each file.")] = 400,
+    encoding: o.Encoding = "utf-8",
+    device: o.Device = None,
+) -> None:
+    """Find the best --strength, --max-edits and --min-score for a model, and save them with it.
+
+    Texts of each domain are rewritten to its counterpart. The best knobs are those with the highest geometric mean of
+    style accuracy and self-BLEU (how little was changed). No parallel data is needed.
+    """
+    from masker._files import save_settings
+    from masker.api import Masker
+    from masker.style import Judge
+    from masker.training.corpora import load_domains
+    from masker.tuning import tune as search_knobs
+
+    if not (model / "masker.json").is_file():
+        raise MaskerError(f"no model of Masker's at {model}; make one with 'masker fit', or copy one there")
+    corpora = load_domains(o.pairs(domain, "--domain"), encoding=encoding)
+    corpora = {name: texts[:lines] for name, texts in corpora.items()}
+    masker = Masker.from_pretrained(model, device=device, exact=True)
+
+    def show(trial: "Trial") -> None:
+        err.print(_line(trial), markup=False, highlight=False)
+
+    best = search_knobs(masker, corpora, Judge.from_pretrained(judge) if judge else None, report=show)
+    save_settings(masker.model.settings, model)
+    for trial in best.values():
+        err.print(f"best: {_line(trial)}", markup=False, highlight=False, soft_wrap=True)
+    err.print(f"wrote {model / 'masker.json'}", markup=False, soft_wrap=True)
+
+
+def _line(t: "Trial") -> str:
+    return (
+        f"to {t.to}  strength {t.strength:g}  max-edits {t.max_edits}  min-score {t.min_score:g}  "
+        f"style {t.style_accuracy:.1f}  self-BLEU {t.self_bleu:.1f}  joint {t.joint:.1f}"
+    )

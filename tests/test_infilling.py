@@ -1,0 +1,109 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from conftest import FIGURE_1, make_model, make_task
+
+from masker.editing import Task
+from masker.infilling import BEAMS, TOP, Infiller
+from masker.spans import enumerate_spans
+
+TEXTS = [FIGURE_1, "The food was terrible, and we don't like it!", "so"]
+
+
+@pytest.fixture(scope="module")
+def tasks() -> Callable[[str], Task]:
+    made: dict[str, Task] = {}
+
+    def get(family: str) -> Task:
+        if family not in made:
+            made[family] = make_task(make_model(family))
+        return made[family]
+
+    return get
+
+
+def infiller(task: Task, texts: list[str], **options: object) -> Infiller:
+    read = [task.vocabulary.read(text) for text in texts]
+    spans = [enumerate_spans(text, task.frame.n_p) for text in read]
+    values = {"target": task.target, "source": task.source, "frame": task.frame, "window": task.window,
+              "allowed": task.allowed(), "batch_tokens": 300, **options}  # fmt: skip
+    return Infiller(read, spans, **values)  # type: ignore[arg-type]
+
+
+def test_the_first_infill_and_the_old_words_are_those_of_the_paper(tasks: Callable[[str], Task], family: str) -> None:
+    task = tasks(family)
+    read = [task.vocabulary.read(text) for text in TEXTS]
+    scores = task.score(read, [[] for _ in read])
+    found = infiller(task, TEXTS)
+    for k, of_text in enumerate(scores):
+        part = slice(found.ends[k], found.ends[k + 1])
+        np.testing.assert_array_equal(found.best[part, :, 0], of_text.infills)
+        np.testing.assert_allclose(found.log_t[part, :, 0].sum(1), of_text.log_L1, atol=1e-3)
+        np.testing.assert_allclose(found.log_s[part, :, 0].sum(1), of_text.log_L3, atol=1e-3)
+        np.testing.assert_allclose(found.old_t[part], of_text.log_L2, atol=1e-3)
+        np.testing.assert_allclose(found.old_s[part], of_text.log_L4, atol=1e-3)
+
+
+def test_a_refill_has_the_likelihood_of_its_pieces_one_after_the_other(tasks: Callable[[str], Task]) -> None:
+    task = tasks("bert")
+    found = infiller(task, TEXTS[:1])
+    text, frame, runtime = found.texts[0], task.frame, task.target.runtime
+    refills = found.pool(3)[0][2 * len(found.spans[0]) :]
+    assert len(refills) == 3 * BEAMS
+    for refill in refills:
+        span = found.spans[0][refill.span]
+        chain = [*refill.pieces, *[frame.pad] * (frame.n_p - len(refill.pieces))]
+        total = 0.0
+        for k in range(min(len(refill.pieces) + 1, frame.n_p)):  # what follows the first [PAD] is certain
+            start, stop = text.bounds[span.start], text.bounds[span.stop]
+            masks = [*chain[:k], *[frame.mask] * (frame.n_p - k)]
+            body = [*text.pieces[:start], *masks, *text.pieces[stop:]]
+            ids = torch.tensor([[*frame.start, task.target.token, *body, *frame.end]])
+            slot = torch.tensor([[len(frame.start) + 1 + start + k]])
+            answer = runtime(ids, torch.ones_like(ids), slot, torch.tensor([[[chain[k]]]]), None)
+            total += float(answer.asked_log_p)
+        assert refill.log_t == pytest.approx(total, abs=1e-3)
+
+
+def test_contrast_prefers_what_the_source_domain_would_not_say(tasks: Callable[[str], Task]) -> None:
+    found = infiller(tasks("bert"), TEXTS)
+    chosen, _ = found.choices()
+    contrast = 2 * found.log_t - found.log_s
+    picked = np.take_along_axis(contrast, chosen[1][:, :, None], 2)[:, :, 0]
+    full = found._rows[:, 3] > 0
+    assert (picked[full] == contrast[full].max(2)).all()
+    assert (chosen[0] == 0).all()
+    assert found.best.shape[2] == TOP
+    assert (chosen[1] != 0).any()
+
+
+def test_nothing_is_never_inserted_where_nothing_was(tasks: Callable[[str], Task]) -> None:
+    task = tasks("bert")
+    found = infiller(task, TEXTS)
+    for spans, pool in zip(found.spans, found.pool(100), strict=True):
+        refills = pool[2 * len(spans) :]
+        assert all(r.pieces for r in refills if spans[r.span].start == spans[r.span].stop)
+
+
+def test_without_a_source_domain_there_is_no_contrast(tasks: Callable[[str], Task]) -> None:
+    found = infiller(tasks("bert"), TEXTS[:1], source=None)
+    np.testing.assert_array_equal(found.log_t, found.log_s)
+    assert found.passes[0] == len(found.spans[0])
+
+
+def test_passes_are_counted(tasks: Callable[[str], Task]) -> None:
+    found = infiller(tasks("bert"), TEXTS)
+    assert found.passes.tolist() == [2 * len(spans) for spans in found.spans]
+    before = found.passes.copy()
+    found.pool(2)
+    assert (found.passes - before <= 2 * 2 * BEAMS * 3).all()
+    assert (found.passes > before).any()
+
+
+@pytest.mark.parametrize("budget", [1, 50, 100_000])
+def test_batches_change_nothing(tasks: Callable[[str], Task], budget: int) -> None:
+    task = tasks("bert")
+    one, other = (infiller(task, TEXTS, batch_tokens=b).pool(4) for b in (budget, 300))
+    assert [[i.pieces for i in pool] for pool in one] == [[i.pieces for i in pool] for pool in other]

@@ -1,0 +1,220 @@
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from conftest import DOMAINS, FIGURE_1, make_model
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy import CORPORA
+
+from masker import search
+from masker.api import Masker
+from masker.errors import MaskerError
+from masker.search import Candidate, Ranking, Unit, _units, search_texts
+from masker.spans import Span
+from masker.words import WordStyle
+
+ONLY_STYLE = Ranking(0.2, style=50.0)
+TEXTS = [
+    FIGURE_1,
+    "The food was terrible, and we don't like it!",
+    "so",
+    "it was n't good .",
+    "",
+    "I can't believe how RUDE they were; really (really) rude ...",
+]
+
+
+@pytest.fixture(scope="module")
+def masker() -> Masker:
+    return with_style()
+
+
+def with_style() -> Masker:
+    torch.manual_seed(0)
+    model = make_model("bert")
+    model.add_style()
+    model.words = WordStyle.fit(list(CORPORA.values()))
+    return Masker(model, device="cpu", exact=True)
+
+
+class Words:
+    """A style classifier that counts words: each of `good` raises the log-odds by 3, each of `bad` lowers them."""
+
+    def __init__(self, good: Sequence[str], bad: Sequence[str]) -> None:
+        self.good, self.bad, self.read = set(good), set(bad), 0
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        self.read += len(texts)
+        odds = [3 * sum((w in self.good) - (w in self.bad) for w in t.lower().split()) - 1 for t in texts]
+        log_p = -np.log1p(np.exp(-np.array(odds, dtype=float)))
+        return np.stack([log_p, log_p], 1)
+
+
+def test_edits_lead_from_source_to_text(masker: Masker) -> None:
+    rewrites = masker.edit(TEXTS, to="positive", method="search", strength=0.99, min_score=-100.0)
+    assert any(r.edits for r in rewrites)
+    for rewrite in rewrites:
+        text = rewrite.source
+        for edit in reversed(rewrite.edits):
+            assert text[edit.start : edit.end] == edit.old
+            text = edit.apply(text)
+        assert text == rewrite.text
+        assert (rewrite.text == rewrite.source) == (not rewrite.edits)
+        assert (rewrite.reason is None) == bool(rewrite.edits)
+
+
+def test_search_is_the_default_of_models_with_a_style_classifier(masker: Masker) -> None:
+    by_default = [r.text for r in masker.edit(TEXTS, to="positive")]
+    assert by_default == [r.text for r in masker.edit(TEXTS, to="positive", method="search")]
+    plain = Masker(make_model("bert"), device="cpu")
+    assert [r.text for r in plain.edit(TEXTS, to="positive")] == [
+        r.text for r in masker.edit(TEXTS, to="positive", method="paper")
+    ]
+    with pytest.raises(MaskerError, match="fit it again"):
+        plain.edit("so", to="positive", method="search")
+
+
+def test_what_cannot_be_is_said(masker: Masker) -> None:
+    with pytest.raises(MaskerError, match="known: search, paper"):
+        masker.edit("so", to="positive", method="serach")
+    with pytest.raises(MaskerError, match="between 0 and 1"):
+        masker.edit("so", to="positive", strength=1.0)
+    with pytest.raises(MaskerError, match="belongs to the search editor"):
+        masker.edit("so", to="positive", method="paper", strength=0.5)
+    with pytest.raises(MaskerError, match="at least 1"):
+        masker.edit("so", to="positive", max_edits=0)
+
+
+def test_a_text_that_reads_as_the_target_is_left_alone(masker: Masker) -> None:
+    task, _, _ = masker.searching("positive")
+    style = Words(["great"], ["terrible"])
+    sources = ["the food was great great .", "the food was terrible ."]
+    done, todo = search_texts(task, style, sources, ranking=Ranking(0.9), max_edits=1, min_score=-math.inf)
+    assert done.text == done.source
+    assert re.fullmatch(r"it reads as positive already \(0\.99\)", done.reason or "")
+    assert todo.edits
+
+
+def test_a_second_edit_is_made_only_where_the_first_was_not_enough(
+    masker: Masker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, _, _ = masker.searching("positive")
+    monkeypatch.setattr(search, "JUDGED", 10_000)
+    sources = ["the food was terrible .", "terrible people and the staff was rude ."]
+    style = Words([], ["terrible", "rude"])
+    one, two = search_texts(task, style, sources, ranking=ONLY_STYLE, max_edits=3, min_score=0.0)
+    assert len(one.edits) == 1
+    assert len(two.edits) == 2
+    assert not {"terrible", "rude"} & set(two.text.split())
+    single = search_texts(task, style, sources, ranking=ONLY_STYLE, max_edits=1, min_score=0.0)
+    assert [len(r.edits) for r in single] == [1, 1]
+
+
+def test_edits_that_gain_too_little_are_not_made(masker: Masker) -> None:
+    (best,) = masker.edit([FIGURE_1], to="positive", strength=0.99, min_score=-100.0)
+    assert best.score > -100
+    (none,) = masker.edit([FIGURE_1], to="positive", strength=0.99, min_score=best.score + 0.01)
+    assert none.text == FIGURE_1
+    assert none.reason == f"no edit scores above {best.score + 0.01:g}"
+    (same,) = masker.edit([FIGURE_1], to="positive", strength=0.99, min_score=best.score - 0.01)
+    assert same == best
+
+
+def test_the_best_rewrites_are_listed(masker: Masker) -> None:
+    (rewrite,) = masker.edit([FIGURE_1], to="positive", strength=0.99, min_score=-100.0, top=3)
+    assert rewrite.alternatives
+    assert len(rewrite.alternatives) == 3
+    assert rewrite.alternatives[0].text == rewrite.text
+    scores = [a.score for a in rewrite.alternatives]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_what_is_protected_or_forbidden_stays_so(masker: Masker) -> None:
+    options = {"strength": 0.99, "min_score": -100.0, "max_edits": 3}
+    free = masker.edit(TEXTS, to="positive", **options)
+    new = {word for r in free for e in r.edits for word in e.new.lower().split()}
+    kept = masker.edit(TEXTS, to="positive", protect="food|born in", forbid=new, **options)
+    for source, rewrite in zip(TEXTS, kept, strict=True):
+        for found in re.findall("food|born in", source):
+            assert found in rewrite.text
+        assert not {w.lower() for e in rewrite.edits for w in e.new.split()} & new
+
+
+def test_no_edit_doubles_a_word(masker: Masker) -> None:
+    for rewrite in masker.edit(TEXTS, to="positive", strength=0.99, min_score=-100.0, max_edits=3, top=30):
+        for option in rewrite.alternatives or ():
+            assert search._doubles(option.text) <= search._doubles(option.source)
+
+
+def test_edits_of_one_rewrite_are_apart(masker: Masker) -> None:
+    for rewrite in masker.edit(TEXTS, to="positive", strength=0.999, min_score=-100.0, max_edits=3, top=30):
+        for option in rewrite.alternatives or ():
+            for a, b in zip(option.edits, option.edits[1:], strict=False):
+                assert a.end < b.start
+
+
+def test_a_long_text_is_edited_sentence_by_sentence(masker: Masker) -> None:
+    task, _, _ = masker.searching("positive")
+    text = "the food was terrible . the staff was rude . we like it ."
+    style = Words([], ["terrible", "rude"])
+    (rewrite,) = search_texts(task, style, [text], ranking=ONLY_STYLE, max_edits=1, min_score=-100.0, longest=6)
+    assert len(rewrite.edits) == 2  # one in each sentence that needs it
+    assert rewrite.text.endswith("we like it .")
+
+
+@given(st.lists(st.integers(1, 7), min_size=1, max_size=6), st.integers(4, 30))
+def test_units_are_whole_sentences_that_fit(sizes: list[int], longest: int) -> None:
+    vocabulary = UNIT_VOCABULARY
+    text = vocabulary.read(" ".join(" ".join(["food"] * size) + " ." for size in sizes))
+    units = list(_units(text, longest))
+    assert [u.start for u in units] == [0, *(u.stop for u in units[:-1])]
+    assert units[-1].stop == len(text.words)
+    for unit in units:
+        assert text.word(unit.stop - 1) == "."
+        sentences = sum(text.word(i) == "." for i in range(unit.start, unit.stop))
+        assert sentences == 1 or unit.stop - unit.start <= longest
+
+
+UNIT_VOCABULARY = make_model("bert").vocabulary
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.text(alphabet="abc .!?'\tÀ–\u200b", max_size=40))
+def test_any_text_can_be_searched(text: str) -> None:
+    task, style, longest = ANY.searching("positive")
+    (rewrite,) = search_texts(
+        task, style, [text], ranking=Ranking(0.9), max_edits=2, min_score=-math.inf, longest=longest
+    )
+    edited = text
+    for edit in reversed(rewrite.edits):
+        edited = edit.apply(edited)
+    assert edited == rewrite.text
+
+
+ANY = with_style()
+
+
+def test_units_put_their_candidates_in_place(masker: Masker) -> None:
+    from masker.infilling import Infill
+    from masker.surface import Replacement
+
+    text = masker.model.vocabulary.read("the food was terrible .")
+    unit = Unit(0, text, Span(0, 5), np.zeros(2))
+    a = Candidate(0, Infill(0, (), 0.0, 0.0), Replacement(0, 3, "our"), 0.0, 0.0)
+    b = Candidate(0, Infill(0, (), 0.0, 0.0), Replacement(13, 21, "good"), 0.0, 0.0)
+    assert unit.put([b, a]) == "our food was good ."
+
+
+def test_the_style_classifier_compares_the_two_domains(masker: Masker) -> None:
+    task, style, _ = masker.searching("positive")
+    _, other, _ = masker.searching("negative")
+    p = np.exp(style(TEXTS)) + np.exp(other(TEXTS))
+    np.testing.assert_allclose(p, 1, atol=1e-5)
+    assert DOMAINS == ("negative", "positive")
+    one = Masker(masker.model, device="cpu", exact=True, batch_tokens=1).searching("positive")[1]
+    np.testing.assert_allclose(style(TEXTS), one(TEXTS), atol=1e-5)
+    assert task.from_ == "negative"
