@@ -1,0 +1,52 @@
+"""Write RESULTS.md from what was measured: cpu.json, gpu.json, figure1.json and memory.json beside this file.
+
+masker export && masker bench --format json --plot benchmarks/growth.png > benchmarks/cpu.json
+python benchmarks/gpu.py --out benchmarks/gpu.json          # on a machine with a GPU
+python benchmarks/figure1.py --out benchmarks/figure1.json
+python benchmarks/memory.py MODEL --out benchmarks/memory.json
+python benchmarks/results.py
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from masker.bench import table
+
+HERE = Path(__file__).parent
+
+
+def read(name: str) -> Any:
+    path = HERE / name
+    return json.loads(path.read_text("utf-8")) if path.is_file() else None
+
+
+def main() -> None:
+    parts = [
+        "# Speed",
+        "",
+        "Every figure is to be read against the others of its run. Written by `benchmarks/results.py`.",
+    ]
+    if cpu := read("cpu.json"):
+        parts += ["", f"## CPU, {cpu['cores']} cores, the embedded model", "", table(cpu)]
+        if (HERE / "growth.png").is_file():
+            parts += ["", "![How cost grows](growth.png)"]
+    if figure := read("figure1.json"):
+        parts += ["", "## The Figure 1 sentence, a model of BERT-base's size", ""]
+        parts += [f"Naive loop {figure['naive']:.1f} s, Masker {figure['pruned']:.2f} s."]
+    if gpu := read("gpu.json"):
+        parts += ["", f"## One GPU: {gpu['gpu']}, file to file", ""]
+        parts += ["| model | method | sentences/s | passes | peak GiB | of matmul rate |", "|---|---|---|---|---|---|"]
+        for run in gpu["runs"]:
+            cells = [run["model"], run["method"], f"{run['per_second']:.0f}", f"{run['passes']:.1f}",
+                     f"{run['peak_gib']:.1f}", f"{run['of_matmul']:.1%}"]  # fmt: skip
+            parts.append("| " + " | ".join(cells) + " |")
+        parts += ["", f"Matmul rate: {gpu['matmul_bf16'] / 1e12:.0f} T/s in bfloat16."]
+    if memory := read("memory.json"):
+        parts += ["", "## Memory", "", "| lines | peak MB |", "|---|---|"]
+        parts += [f"| {row['lines']:,} | {row['peak_mb']:.0f} |" for row in memory]
+    (HERE / "RESULTS.md").write_text("\n".join(parts) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""How fast Masker is here: always as a ratio to a naive loop and to this machine's matmul rate, of the same run."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from masker.errors import MaskerError
+
+WAYS = ("naive", "batched", "exhaustive", "pruned", "int8 exhaustive", "int8 pruned", "search", "student")
+LENGTHS = (8, 16, 32, 64, 128)  # words a text
+SIZES = (8, 32, 128)  # texts a corpus
+
+_FOODS = ("food", "service", "soup", "bread", "staff", "waiter", "coffee", "room", "place", "pizza", "salad")
+_VIEWS = [
+    "terrible",
+    "great",
+    "cold",
+    "friendly",
+    "slow",
+    "fresh",
+    "rude",
+    "clean",
+    "bland",
+    "lovely",
+    "awful",
+    "cheap",
+]
+_MORE = ("and we will never come back", "but the {} was {}", "so i asked for my money back", "and my wife agreed", "")
+
+
+def sample(count: int, seed: int = 0) -> list[str]:
+    """Made-up reviews of about nine words, for when there is no file."""
+    rng = random.Random(seed)
+
+    def clause() -> str:
+        return f"the {rng.choice(_FOODS)} was {rng.choice(['', 'really ', 'not '])}{rng.choice(_VIEWS)}"
+
+    return [f"{clause()} {rng.choice(_MORE).format(rng.choice(_FOODS), rng.choice(_VIEWS))} .".replace("  ", " ")
+            for _ in range(count)]  # fmt: skip
+
+
+def default_texts(count: int) -> list[str]:
+    """Negative lines of the Yelp test set, if MASKER_DATA says where it is; made-up ones otherwise."""
+    path = Path(os.environ.get("MASKER_DATA", "")) / "yelp" / "sentiment.test.0"
+    if "MASKER_DATA" not in os.environ or not path.is_file():
+        return sample(count)
+    lines = path.read_text("utf-8").splitlines()
+    return random.Random(0).sample(lines, min(count, len(lines)))
+
+
+def bench(
+    texts: Sequence[str], *, to: str = "positive", model: str | None = None, student: str | None = None,
+    ways: Sequence[str] = WAYS, growth: bool = True, seconds: float = 3.0,
+) -> dict[str, Any]:  # fmt: skip
+    """Time every way that is possible here on the same texts; and how cost grows with length and number of texts."""
+    if not texts:
+        raise MaskerError("there is nothing to time; give a file with a few lines of text")
+    from masker.runtime.onnx import find_exported
+
+    exported = find_exported(model) is not None
+    usual = {"to": to, "model": model, "student": student}
+    rows = []
+    for way in ways:
+        if (way.startswith("int8") and not exported) or (way == "student" and not student):
+            continue
+        result = _worker({"way": way, "texts": list(texts), "seconds": seconds, **usual}, may_fail=way == "search")
+        if result:
+            rows.append(result)
+    found = {row["way"]: row for row in rows}
+    rates = _worker({"way": "matmul", "model": model, "rows": 112, "tokens": 18, "int8": exported}) or {}
+    for row in rows:
+        row["per_second"] = row["sentences"] / row["seconds"]
+        row["ratio"] = row["per_second"] / found["naive"]["per_second"] if "naive" in found else None
+        rate = rates.get("int8" if row["way"].startswith("int8") else "float32")
+        row["of_matmul"] = row["flops"] / row["seconds"] / rate if row["flops"] and rate else None
+    for row in rows:
+        edited = row.pop("edited")
+        whole = found.get("exhaustive", row)
+        row["same_edits"] = sum(map(str.__eq__, edited, whole.get("kept", edited))) / len(edited)
+        row["kept"] = edited
+    for row in rows:
+        del row["kept"]
+    result = {"texts": len(texts), "cores": os.cpu_count(), "matmul": rates, "ways": rows}
+    if growth:
+        result["growth"] = list(_growth(texts, usual, "int8 pruned" if exported else "pruned"))
+    return result
+
+
+def _growth(texts: Sequence[str], usual: dict[str, Any], way: str) -> Iterator[dict[str, Any]]:
+    words = " ".join(text.rstrip(" .!?") for text in [*texts, *sample(64)]).split()
+    for length in LENGTHS:
+        text = [" ".join([*words[at : at + length - 1], "."]) for at in range(2)]
+        result = _worker({"way": way, "texts": text, "seconds": 0.0, **usual}) or {}
+        yield {"words": length, "texts": 2, "seconds": result["seconds"] / 2, "peak_mb": result["peak_mb"]}
+    for size in SIZES:
+        many = [texts[k % len(texts)] for k in range(size)]
+        result = _worker({"way": way, "texts": many, "seconds": 0.0, **usual}) or {}
+        yield {"words": None, "texts": size, "seconds": result["seconds"] / size, "peak_mb": result["peak_mb"]}
+
+
+def _worker(spec: dict[str, Any], *, may_fail: bool = False) -> dict[str, Any] | None:
+    command = [sys.executable, "-m", "masker.bench.worker"]
+    done = subprocess.run(command, input=json.dumps(spec), capture_output=True, text=True, check=False)
+    if done.returncode:
+        if may_fail:  # a model without a style classifier cannot search
+            return None
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise MaskerError(f"timing '{spec['way']}' failed: {last}")
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def table(result: dict[str, Any]) -> str:
+    """The ways as a Markdown table."""
+    lines = [
+        "| way | sentences/s | x naive | passes | peak MB | of matmul rate | same edits |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in result["ways"]:
+        cells = [
+            row["way"], f"{row['per_second']:.2f}", _cell(row["ratio"], ".1f"), _cell(row["passes"], ".1f"),
+            f"{row['peak_mb']:.0f}", _cell(row["of_matmul"], ".0%"), f"{row['same_edits']:.1%}",
+        ]  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    rates = ", ".join(f"{kind} {rate / 1e9:.0f} G/s" for kind, rate in result["matmul"].items())
+    lines += ["", f"{result['texts']} texts, {result['cores']} cores, matmul rate: {rates}"]
+    if "growth" in result:
+        lines += ["", "| words a text | texts | s a text | peak MB |", "|---|---|---|---|"]
+        for row in result["growth"]:
+            words = row["words"] or "as they are"
+            lines.append(f"| {words} | {row['texts']} | {row['seconds']:.3f} | {row['peak_mb']:.0f} |")
+    return "\n".join(lines)
+
+
+def _cell(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def plot(result: dict[str, Any], path: Path) -> None:
+    """How cost grows, as a picture."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MaskerError("plotting needs matplotlib; install it with: pip install 'masker-nlp[plot]'") from error
+    figure = Figure(figsize=(9, 3.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    by_length = [row for row in result["growth"] if row["words"]]
+    by_size = [row for row in result["growth"] if not row["words"]]
+    left.plot([r["words"] for r in by_length], [r["seconds"] for r in by_length], "o-")
+    left.set(xlabel="words a text", ylabel="seconds a text", xscale="log", yscale="log")
+    right.plot([r["texts"] for r in by_size], [r["texts"] * r["seconds"] for r in by_size], "o-")
+    right.set(xlabel="texts", ylabel="seconds", xscale="log", yscale="log")
+    figure.savefig(path, dpi=150)

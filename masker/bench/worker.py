@@ -1,0 +1,111 @@
+"""One way of editing, timed in a process of its own, so that its memory is its own: `python -m masker.bench.worker`."""
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from masker.api import Masker
+from masker.bench.flops import Shape, matmul_rate, onnx_rate
+from masker.runtime import Array, SlotScores
+
+WAYS = {
+    "naive": "fill-mask, one by one",
+    "batched": "the same in batches, full logits",
+    "exhaustive": "Masker, exhaustive",
+    "pruned": "Masker, pruned",
+    "int8 exhaustive": "exported, exhaustive",
+    "int8 pruned": "exported, pruned",
+    "search": "search editor",
+    "student": "student",
+}
+
+
+@dataclass
+class Counting:
+    """A runtime that counts what goes through it."""
+
+    runtime: Any
+    rows: int = 0
+    tokens: int = 0  # without padding
+    flops: float = 0.0
+    shape: Shape | None = None
+    sizes: list[int] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.runtime, name)
+
+    def __call__(self, ids: Array, attention: Array, slots: Array, *rest: Any) -> SlotScores:
+        self.rows += len(ids)
+        tokens = int(attention.sum())
+        self.tokens += tokens
+        self.flops += self.shape.flops(tokens, len(ids), slots.shape[1]) if self.shape else 0.0
+        return self.runtime(ids, attention, slots, *rest)
+
+
+def run(way: str, texts: list[str], *, to: str, model: str | None, student: str | None, seconds: float) -> dict:
+    """Edit `texts` in one way, over and over for at least `seconds`; figures are per pass over them."""
+    edit, counts = _prepared(way, to=to, model=model, student=student)
+    edit(texts[:1])  # whatever is made on first use
+    for count in counts:
+        count.rows, count.tokens, count.flops = 0, 0, 0.0
+    start, rounds, edited = time.perf_counter(), 0, []
+    while not rounds or time.perf_counter() - start < seconds:
+        edited = edit(texts)
+        rounds += 1
+    taken = (time.perf_counter() - start) / rounds
+    rows = sum(count.rows for count in counts) / rounds
+    flops = sum(count.flops for count in counts) / rounds
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {
+        "way": way, "sentences": len(texts), "seconds": taken, "passes": rows / len(texts) if rows else None,
+        "flops": flops or None, "peak_mb": peak, "edited": edited,
+    }  # fmt: skip
+
+
+def _prepared(
+    way: str, *, to: str, model: str | None, student: str | None
+) -> tuple[Callable[[list[str]], list[str]], list[Counting]]:
+    if way == "student":
+        from masker.students.base import Student
+
+        return Student.from_pretrained(str(student)).edit, []
+    if way in ("naive", "batched"):
+        from masker.bench.naive import Naive
+
+        naive = Naive(model, to, batch=1 if way == "naive" else 64)
+        return naive.edit, [naive.count]
+    exported = way.startswith("int8")
+    masker = Masker.from_pretrained(model, device="cpu", exact=not exported, prune=way != "exhaustive")
+    if exported:
+        masker.prune = way == "int8 pruned"
+    shape = Shape.of(masker.model, model)
+    count = Counting(masker._runtime, shape=shape)
+    counts = [count]
+    if count.runtime.exact:
+        counts.append(Counting(count.runtime.exact, shape=shape))
+        count.exact = counts[1]  # type: ignore[attr-defined]
+    masker._runtime = masker._source_runtime = count  # type: ignore[assignment]
+    method = "search" if way == "search" else "paper"
+    return lambda texts: [r.text for r in masker.edit(texts, to=to, method=method)], counts
+
+
+def main() -> None:
+    spec = json.loads(sys.stdin.read())
+    if spec["way"] == "matmul":
+        shape = Shape.read(spec["model"])
+        rates = {"float32": matmul_rate(shape, spec["rows"], spec["tokens"])}
+        if spec["int8"]:
+            rates["int8"] = onnx_rate(shape, spec["rows"], spec["tokens"])
+        print(json.dumps(rates))
+        return
+    texts = spec.pop("texts", None) or Path(spec.pop("file")).read_text("utf-8").splitlines()
+    print(json.dumps(run(spec.pop("way"), texts, **spec)))
+
+
+if __name__ == "__main__":
+    main()

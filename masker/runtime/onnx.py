@@ -1,0 +1,158 @@
+"""An exported model on the CPU, by ONNX Runtime. Neither torch nor transformers is imported: it starts in a moment."""
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from masker.errors import MaskerError
+from masker.runtime import Array, SlotScores, library, to_numpy
+from masker.settings import Settings, WithDomains
+from masker.vocabulary import Vocabulary
+from masker.words import WordStyle
+
+FILE = "masker.onnx"  # beside masker.json and tokenizer.json
+EXACT = "masker.float32.onnx"  # beside FILE: int8 finds the best edits, float32 decides between them
+_EMBEDDED = Path(__file__).parents[1] / "models" / "embedded"
+
+
+class OnnxRuntime:
+    """One ONNX file, of which the scoring step is a part: no logits leave it. `threads`: all cores without."""
+
+    batch_tokens = 2048
+    chunk = 16
+    ahead = 0
+
+    def __init__(self, path: Path, threads: int = 0) -> None:
+        import onnxruntime
+
+        self._path, self._threads = path, threads
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads or int(os.environ.get("OMP_NUM_THREADS", "0") or 0)
+        options.log_severity_level = 3
+        try:
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # ONNX Runtime's own kinds, which it does not name in public
+            first = str(error).splitlines()[0]
+            raise MaskerError(f"cannot load {path}: {first}; write it again with masker export") from error
+        self.outputs = [output.name for output in self._session.get_outputs()]
+        self._zeros = np.zeros(self._session.get_inputs()[4].shape[0], dtype=np.float32)
+
+    @cached_property
+    def exact(self) -> "OnnxRuntime | None":
+        path = self._path.with_name(EXACT)
+        return OnnxRuntime(path, self._threads) if path != self._path and path.is_file() else None
+
+    def put(self, array: np.ndarray) -> np.ndarray:
+        return array
+
+    def __call__(
+        self, ids: Array, attention: Array, slots: Array, asked: Array, bias: Array | None, top: int = 1
+    ) -> SlotScores:
+        results = self._run(ids, attention, slots, asked, bias, max(1, top))
+        return SlotScores(*(_like(results[name], ids) for name in ("best", "best_log_p", "asked_log_p")))
+
+    def styles(self, ids: Array, attention: Array) -> Array:
+        if "styles" not in self.outputs:
+            raise MaskerError("the model has no style classifier; fit it on two or more domains (masker fit)")
+        first = np.zeros((len(ids), 1), dtype=np.int64)  # the first vector is what the classifier reads
+        return _like(self._run(ids, attention, first, first[:, :, None], None, 1)["styles"], ids)
+
+    def _run(self, *inputs: Any) -> dict[str, np.ndarray]:
+        *arrays, bias, top = inputs
+        names = ("ids", "attention", "slots", "asked")
+        feed = {name: np.ascontiguousarray(to_numpy(array)) for name, array in zip(names, arrays, strict=True)}
+        feed["bias"] = self._zeros if bias is None else to_numpy(bias)
+        feed["top"] = np.array([top])
+        return dict(zip(self.outputs, self._session.run(None, feed), strict=True))
+
+
+def _like(result: np.ndarray, other: Array) -> Array:
+    return result if isinstance(other, np.ndarray) else library(other)[0].from_numpy(result)
+
+
+@dataclass
+class Exported(WithDomains):
+    """An exported model: what Masker needs of a model, and its runtime."""
+
+    runtime: OnnxRuntime
+    vocabulary: Vocabulary
+    settings: Settings
+    words: WordStyle | None = None
+
+    @property
+    def has_style(self) -> bool:
+        return "styles" in self.runtime.outputs and self.words is not None
+
+
+def find_exported(name: str | Path | None) -> Path | None:
+    """The ONNX file of a model folder, or of the embedded model (None), if it is there and can be run."""
+    if find_spec("onnxruntime") is None:
+        return None
+    path = (cache() if name is None else Path(name).expanduser()) / FILE
+    return path if path.is_file() else None
+
+
+def cache() -> Path:
+    """Where the embedded model is exported to. Another version of it has another place."""
+    digest = hashlib.sha256()
+    for path in sorted(_EMBEDDED.glob("*")):
+        small = path.stat().st_size < 100_000  # settings, which name the training; of weights the size will do
+        digest.update(path.read_bytes() if small else f"{path.name} {path.stat().st_size}".encode())
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "masker" / f"embedded-{digest.hexdigest()[:12]}"
+
+
+def load_exported(path: Path) -> Exported:
+    """Vocabulary and settings from the files beside an ONNX file."""
+    try:
+        fields = json.loads((path.parent / "masker.json").read_text("utf-8"))
+        fields.pop("format", None)
+        tokenizer = _Tokenizer(path.parent)
+        style = path.parent / "style.safetensors"
+        words = WordStyle.from_state(load_file(style)) if style.is_file() else None
+        return Exported(OnnxRuntime(path), Vocabulary(tokenizer), Settings(**fields), words)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise MaskerError(f"cannot load {path}: {error}; write it again with masker export") from error
+
+
+class _Tokenizer:
+    """What `Vocabulary` asks of a transformers tokenizer, answered from tokenizer.json alone."""
+
+    def __init__(self, folder: Path) -> None:
+        self.backend_tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self.backend_tokenizer.no_padding()
+        self.backend_tokenizer.no_truncation()
+        config = json.loads((folder / "tokenizer_config.json").read_text("utf-8"))
+        named = {role: config.get(f"{role}_token") for role in ("mask", "pad", "unk", "cls", "sep", "bos", "eos")}
+        tokens = {role: t["content"] if isinstance(t, dict) else t for role, t in named.items() if t}
+        self.added_tokens_decoder = self.backend_tokenizer.get_added_tokens_decoder()
+        self.mask_token_id, self.pad_token_id, self.unk_token_id = (
+            self.convert_tokens_to_ids(tokens[role]) for role in ("mask", "pad", "unk")
+        )
+        self.all_special_ids = [self.convert_tokens_to_ids(token) for token in tokens.values()]
+
+    def __call__(self, text: str, return_special_tokens_mask: bool) -> dict[str, list[int]]:
+        encoding = self.backend_tokenizer.encode(text)
+        return {"input_ids": encoding.ids, "special_tokens_mask": encoding.special_tokens_mask}
+
+    def __len__(self) -> int:
+        return self.backend_tokenizer.get_vocab_size(with_added_tokens=True)
+
+    def get_vocab(self) -> dict[str, int]:
+        return self.backend_tokenizer.get_vocab()
+
+    def convert_tokens_to_ids(self, token: str) -> int:
+        found = self.backend_tokenizer.token_to_id(token)
+        return self.unk_token_id if found is None else found
+
+    def convert_ids_to_tokens(self, ids: list[int]) -> list[str]:
+        return [self.backend_tokenizer.id_to_token(i) or "" for i in ids]

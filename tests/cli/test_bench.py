@@ -1,0 +1,52 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from masker import bench as b
+from masker.bench.flops import Shape
+
+Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
+
+
+def test_every_way_is_timed_on_the_same_texts(masker: Cli, fitted: Path, tmp_path: Path) -> None:
+    file = tmp_path / "texts"
+    file.write_text("the food was bad .\nthe staff was rude .\n")
+    result = masker("bench", "--model", fitted, "--file", file, "--count", "2", "--format", "json",
+                    "--plot", tmp_path / "growth.png")  # fmt: skip
+    assert result.code == 0, result.err
+    found = json.loads(result.text)
+    ways = {row["way"]: row for row in found["ways"]}
+    assert {"naive", "batched", "exhaustive", "pruned"} <= set(ways)
+    for name in ("naive", "batched", "pruned"):
+        assert ways[name]["same_edits"] == 1
+    assert ways["naive"]["passes"] == ways["exhaustive"]["passes"] > ways["pruned"]["passes"]
+    assert ways["naive"]["ratio"] == 1
+    assert all(row["per_second"] > 0 and row["peak_mb"] > 0 for row in ways.values())
+    assert [row["words"] for row in found["growth"] if row["words"]] == list(b.LENGTHS)
+    assert (tmp_path / "growth.png").stat().st_size > 1000
+    assert "| pruned |" in b.table(found)
+
+
+def test_nothing_to_time_is_one_line(masker: Cli, tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    result = masker("bench", "--file", tmp_path / "empty")
+    assert result.code == 2
+    assert "nothing to time" in result.err
+
+
+def test_sample_texts_are_short_reviews() -> None:
+    texts = b.sample(20)
+    assert texts == b.sample(20)
+    assert len(set(texts)) > 10
+    assert all(4 <= len(text.split()) <= 14 for text in texts)
+
+
+def test_useful_operations_count_the_last_layer_for_the_masks_only() -> None:
+    shape = Shape(layers=2, hidden=8, inner=32, pieces=100)
+    one = 2 * 10 * (4 * 64 + 2 * 8 * 32)  # a whole layer of ten tokens
+    last = 2 * 10 * 2 * 64 + 2 * 4 * (2 * 64 + 2 * 8 * 32)
+    head = 2 * 4 * (64 + 8 * 100)
+    attention = 4 * 10 * 8 * (10 + 4)
+    assert shape.flops(tokens=10, rows=1, slots=4) == pytest.approx(one + last + head + attention)
