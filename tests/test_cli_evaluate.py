@@ -101,6 +101,16 @@ def test_paper_reference_and_the_dictionary_of_masker_data(folder: Path, monkeyp
     assert figures[0] == figures[1] > 0
 
 
+def test_fluency_under_a_model_that_judge_lm_counts() -> None:
+    counted = CliRunner().invoke(app, ["judge", "lm", "neg", "pos", "neg.ref0", "--out", "lm"])
+    assert counted.exit_code == 0, counted.output
+    report = json.loads(run(*ONE, "--fluency-model", "lm", "--format", "json").stdout)
+    assert report["fluency_model"] == "lm"
+    assert -5 < report["fluency"] < 0
+    assert "self_bleu" in report
+    assert "no language model at neg" in error(*ONE, "--fluency-model", "neg")
+
+
 def test_no_normalise() -> None:
     report = json.loads(run(*ONE, "--no-normalise", "--format", "json").stdout)
     assert report["normalised"] is False

@@ -62,7 +62,7 @@ def test_without_normalisation_case_and_tokens_count_but_exact_stays_lower_cased
 def test_what_cannot_be_computed_is_left_out_or_refused() -> None:
     bare = Direction("positive", ["a b"], ["a c"])
     assert set(evaluate([bare]).average) == {"self_bleu", "copied", "length_ratio"}
-    for name in ("bleu", "exact", "sari", "paper_bleu", "style_accuracy", "joint", "fluency"):
+    for name in ("bleu", "exact", "sari", "paper_bleu", "style_accuracy", "joint"):
         with pytest.raises(MaskerError, match=f"'{name}' needs .*--"):
             evaluate([bare], metrics=[name])
     with pytest.raises(MaskerError, match="unknown metric 'blue'; known: exact"):
@@ -82,6 +82,21 @@ def test_fluency_sees_the_normalised_output() -> None:
             return [-10.0, -12.0]
 
     assert evaluate([POSITIVE], fluency_model=Model()).average["fluency"].value == pytest.approx(-2)
+
+
+def test_fluency_is_by_the_embedded_model_if_asked_for_without_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Model:
+        def log_likelihoods(self, texts: Sequence[str]) -> list[float]:
+            return [-4.0 * len(text.split()) for text in texts]
+
+    loaded = []
+    monkeypatch.setattr("masker.metrics.report.load_language_model", lambda folder: loaded.append(folder) or Model())
+    assert "fluency" not in evaluate([POSITIVE]).average
+    report = evaluate([POSITIVE, NEGATIVE], metrics=["fluency", "copied"]).to_dict()
+    assert report["fluency"] == -4
+    assert report["fluency_model"] == "embedded"
+    assert evaluate([POSITIVE], fluency_model="folder").to_dict()["fluency_model"] == "folder"
+    assert loaded == [None, "folder"]
 
 
 def test_lines_must_agree_and_there_must_be_some() -> None:

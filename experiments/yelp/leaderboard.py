@@ -1,35 +1,39 @@
 """Score published output sets on the Yelp test set, a copy of the input, and Masker's own, by one evaluator.
 
     python experiments/yelp/leaderboard.py --data $MASKER_DATA --judge judges/transformer --judge judges/ngram \
-        --predictions experiments/yelp/predictions --out experiments/yelp
+        --fluency-model judges/lm --predictions experiments/yelp/predictions --out experiments/yelp
 
 reads DATA/yelp/peers/NAME.{0,1}.txt and PREDICTIONS/NAME.{0,1}.txt (0: outputs that should be positive, 1: negative),
-writes OUT/results.json and, from that alone, OUT/RESULTS.md and OUT/leaderboard.png.
+writes OUT/results.json and, from that alone, OUT/RESULTS.md and OUT/leaderboard.png. A row of an earlier results.json
+stays as it is while its files, the judges and the language model are the same; --all scores every row anew.
 """
 
 import argparse
+import hashlib
 import json
 import math
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from masker.errors import MaskerError
+from masker.metrics.fluency import LanguageModel, load_language_model
 from masker.metrics.paper_bleu import read_dictionary
 from masker.metrics.report import Direction, evaluate
 from masker.style import Judge
 
 TARGETS = ("positive", "negative")  # what the lines of test files 0 and 1 should become
-METRICS = ("joint", "style_accuracy", "bleu", "self_bleu", "paper_bleu", "copied", "length_ratio")
+METRICS = ("joint", "style_accuracy", "bleu", "self_bleu", "paper_bleu", "copied", "length_ratio", "fluency")
 HEADS = {
     "joint": "joint",
     "style_accuracy": "style",
     "style_accuracy_ngram": "style, n-grams",
     "bleu": "BLEU",
     "self_bleu": "self-BLEU",
+    "fluency": "fluency",
     "paper_bleu": "paper BLEU",
     "copied": "copied",
     "length_ratio": "length",
@@ -63,20 +67,40 @@ LABELS = {  # systems to name in the plot
 Row = dict[str, Any]
 
 
-def leaderboard(data: Path, predictions: Path, judges: Sequence[Judge]) -> dict[str, Any]:
-    """The whole of results.json: rows sorted by joint, the judges, and samples of Masker's predictions."""
+def leaderboard(
+    data: Path,
+    predictions: Path,
+    judges: Sequence[Judge],
+    language_model: LanguageModel | None = None,
+    *,
+    version: str = "",
+    earlier: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The whole of results.json: rows sorted by joint, the judges, and samples of Masker's predictions.
+
+    Rows of the `earlier` one are taken over if nothing that they were made of has changed; `version` stands for all
+    that is not a file of the row itself.
+    """
     yelp = data / "yelp"
+    known = {row["system"]: row for row in (earlier or {}).get("rows", [])}
     judges = sorted(judges, key=lambda judge: judge.kind != "transformer")  # `joint` takes the first
     systems = {COPY: [yelp / f"sentiment.test.{i}" for i in (0, 1)], **_sets(yelp / "peers"), **_sets(predictions)}
     dictionary = read_dictionary(yelp / "li_bleu.dict.tsv")
-    rows = []
+    rows, kept = [], set()
     for name, files in systems.items():
+        inputs = version + fingerprint(files)
+        if known.get(name, {}).get("inputs") == inputs:
+            rows.append(known[name])
+            kept.add(name)
+            continue
         print(f"scoring {name}", file=sys.stderr)
         kind = "masker" if files[0].parent == predictions else "human" if name.startswith("Human") else "system"
         kind = "copy" if name == COPY else kind
         row = {"system": name, "kind": kind, "picked_on_test": name.startswith(PICKED)}
-        rows.append(row | score(_directions(yelp, files), judges, dictionary))
-    sampled = systems.get(SAMPLED)
+        rows.append(row | score(_directions(yelp, files), judges, dictionary, language_model) | {"inputs": inputs})
+    drawn: Any = (earlier or {}).get("samples") if SAMPLED in kept else None
+    if not drawn:
+        drawn = samples(_directions(yelp, systems[SAMPLED]), judges) if SAMPLED in systems else {}
     return {
         "rows": sorted(rows, key=lambda row: -row["joint"]),
         "judges": [
@@ -90,15 +114,36 @@ def leaderboard(data: Path, predictions: Path, judges: Sequence[Judge]) -> dict[
             }
             for judge in judges
         ],
-        "samples": samples(_directions(yelp, sampled), judges) if sampled else {},
+        "samples": drawn,
     }
 
 
-def score(directions: Sequence[Direction], judges: Sequence[Judge], dictionary: Mapping[str, int]) -> Row:
+def fingerprint(paths: Iterable[Path]) -> str:
+    """A short hash of what files hold, and of all files of folders."""
+    found = hashlib.sha256()
+    for path in paths:
+        for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+            found.update(hashlib.sha256(file.read_bytes()).digest())
+    return found.hexdigest()[:12]
+
+
+def score(
+    directions: Sequence[Direction],
+    judges: Sequence[Judge],
+    dictionary: Mapping[str, int],
+    language_model: LanguageModel | None = None,
+) -> Row:
     """The figures of one system: averages over both directions with intervals, then each direction."""
-    report = evaluate(directions, judges=judges[:1], metrics=METRICS, paper_dictionary=dictionary).to_dict()
-    parts = [{"to": part["to"], **{name: part[name] for name in METRICS}} for part in report["directions"]]
-    row = {key: report[key] for name in METRICS for key in (name, f"{name}_ci")}
+    metrics = [name for name in METRICS if name != "fluency" or language_model is not None]
+    report = evaluate(
+        directions,
+        judges=judges[:1],
+        metrics=metrics,
+        paper_dictionary=dictionary,
+        fluency_model=language_model,
+    ).to_dict()
+    parts = [{"to": part["to"], **{name: part[name] for name in metrics}} for part in report["directions"]]
+    row = {key: report[key] for name in metrics for key in (name, f"{name}_ci")}
     for judge in judges[1:]:
         other = evaluate(directions, judges=[judge], metrics=["style_accuracy"]).to_dict()
         row |= {f"{_style(judge, judges)}{end}": other[f"style_accuracy{end}"] for end in ("", "_ci")}
@@ -165,7 +210,7 @@ def markdown(results: Mapping[str, Any]) -> str:
         f"| `{j['name']}` | `{j['metric']}` | {j['train_lines']:,} | {j['dev_lines']:,} | {j['dev_accuracy']:.2f} |"
         for j in results["judges"]
     ]
-    return TEMPLATE.substitute(
+    return Template(Path(__file__).with_name("RESULTS.template.md").read_text("utf-8")).substitute(
         judges="\n".join(judges),
         masker=_masker_table(rows),
         printed=_printed_table(rows),
@@ -184,7 +229,7 @@ def _figures(row: Mapping[str, Any]) -> list[str]:
 
 
 def _number(name: str, value: float) -> str:
-    return f"{value:.2f}" if name == "length_ratio" else f"{value:.1f}"
+    return f"{value:.2f}" if name in ("length_ratio", "fluency") else f"{value:.1f}"
 
 
 def _header(row: Mapping[str, Any], *first: str) -> list[str]:
@@ -348,121 +393,23 @@ def _shifts(width: float, height: float) -> list[tuple[float, tuple[float, float
     return sorted((entry for entry in gaps if entry[0] >= 8), key=lambda g: (g[0] + 0.4 * min(map(abs, g[1])), g))
 
 
-TEMPLATE = Template("""\
-# Sentiment transfer on Yelp
-
-1,000 test sentences, 500 in each direction; every figure is the average of the two directions. $peers published output
-sets, a copy of the input and Masker's own predictions went through the same functions as `masker evaluate`, with the
-same normalisation. Made by `leaderboard.py` from `results.json`, which also has each direction and 95 % intervals.
-
-![Style accuracy against BLEU](leaderboard.png)
-
-## What the columns are
-
-| column | what |
-|---|---|
-| joint | geometric mean of style and BLEU; the table is sorted by it |
-| style | outputs that the transformer judge assigns to the target sentiment, in % |
-| style, n-grams | the same by the n-gram judge, which shares nothing with the other but its training lines |
-| BLEU | sacreBLEU against four human references |
-| self-BLEU | sacreBLEU against the input: how little was changed |
-| paper BLEU | the BLEU of the paper's table: one reference, cased and untokenised; for parity with the paper only |
-| copied | outputs equal to their input, in % |
-| length | words of the outputs / words of the inputs |
-
-No column tells all. Copying the input has a higher BLEU and a higher paper BLEU than every published system, because
-the references keep many of its words; style accuracy alone is easily had by sentences that have nothing to do with the
-input (`RetrieveOnly_Li18`).
-
-## Masker
-
-`masker_paper` is the paper's method with the embedded model: one edit of at most four pieces a sentence.
-`masker_ablation` is the same without SourceScore. Both are made with the defaults of `masker edit`.
-
-$masker
-
-## Beside the paper's table
-
-$printed
-
-$verdict
-
-Where outputs are published, our paper BLEU is the printed figure to the digit (15.75 is printed as 15.7). ACC looks
-swapped in the paper between AC-MLM's frequency-ratio and attention-based rows: both judges here give the higher one to
-frequency-ratio, and AC-MLM's own output files carry 0.556 for it and 0.394 for attention-based. The paper's accuracies
-come from a BERT with 98.4 % on dev, ours from the judges below. The paper compares with AC-MLM without its classifier
-phase; with it the same system is `ACMLM_SS_*` in the leaderboard.
-
-## Leaderboard
-
-Bold: Masker. Human rewrites and the copy are yardsticks and have no rank.
-
-$leaderboard
-
-## What was trained on what
-
-- **Masker** (22.7M parameters): plain text, then three quarters of the 349,641 Yelp training lines. No line of dev or
-  test is among them. It uses no style classifier. Its settings were compared on dev, by loss and style accuracy. The
-  test set was scored once before, for an earlier model that was fitted with spans of all lengths drawn alike (paper
-  BLEU 15.28, style 40.60); the weights of today were then tried on 400 lines of dev (style 48.25 against 40.75).
-- **The judges** learned only from the remaining quarter (`is_judge_line`, a hash of the line), and their settings were
-  chosen on dev. The transformer judge starts from the same plain-text encoder as Masker, fitted to no Yelp line; the
-  n-gram judge starts from nothing.
-- **The published systems** were trained by their authors, as a rule on the full Yelp corpora of Shen et al. and Li et
-  al. (about 450,000 lines): more than Masker had, the judges' quarter included. All test inputs occur in those
-  corpora, so some systems may have seen them, though not their rewrites. Several were trained or reranked with a style
-  classifier (`DIRR_*`, `DualRL`, `StyleTransformer_*`, `ACMLM_SS_*` among them), which the paper's method was not;
-  several start from much larger models (`ChatGPT_*` are answers to prompts).
-- **Picked on test**: the authors of `ACMLM_ft_*` chose these outputs by their scores on the test set, so they flatter.
-  `ACMLM_epoch9_frequency_ratio`, which the paper lists, is the very same pair of files as `ACMLM_ft_frequency_ratio`.
-  `IMaT` and `IMaT_GTAErepo` are one system too.
-- **Human**: `Human0` to `Human3` *are* the four references, so their BLEU, in brackets, is 100 by construction; the
-  first of them, as written `Human_Li18`, is also the reference of paper BLEU. The other three people have a lower
-  one than a copy of the input. The judges accept fewer human rewrites than outputs of many systems: beyond that, a
-  higher style accuracy is not better writing.
-
-## Judges
-
-| judge | column | training lines | dev lines | dev accuracy, % |
-|---|---|---:|---:|---:|
-$judges
-
-```sh
-python experiments/yelp/split.py $$MASKER_DATA runs/yelp
-masker judge fit --kind ngram \\
-  --domain negative=runs/yelp/negative.judge.txt --domain positive=runs/yelp/positive.judge.txt \\
-  --dev negative=$$MASKER_DATA/yelp/sentiment.dev.0 --dev positive=$$MASKER_DATA/yelp/sentiment.dev.1 \\
-  --out judges/ngram
-masker judge fit --kind transformer --base runs/pretrained \\
-  --domain negative=runs/yelp/negative.judge.txt --domain positive=runs/yelp/positive.judge.txt \\
-  --dev negative=$$MASKER_DATA/yelp/sentiment.dev.0 --dev positive=$$MASKER_DATA/yelp/sentiment.dev.1 \\
-  --out judges/transformer
-python experiments/yelp/leaderboard.py --data $$MASKER_DATA --judge judges/transformer --judge judges/ngram \\
-  --predictions experiments/yelp/predictions --out experiments/yelp
-```
-
-[README.md](README.md) has the commands that make the predictions.
-
-## Samples
-
-Random predictions of `masker_paper`, as in the paper's appendix. Correct means that both judges see the target
-sentiment: it says nothing about grammar or content. The target is the reference of Li et al.
-
-$samples
-""")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line: 0, or 2 after one line about what is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder that holds yelp/")
     parser.add_argument("--judge", type=Path, required=True, action="append", help="folder of a judge; may be repeated")
+    parser.add_argument("--fluency-model", type=Path, help="folder of a language model, see 'masker judge lm'")
     parser.add_argument("--predictions", type=Path, required=True, help="folder of Masker's output sets")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--all", action="store_true", help="score every row anew, say after a change of the evaluator")
     options = parser.parse_args(arguments)
     try:
         judges = [Judge.from_pretrained(folder) for folder in options.judge]
-        write(leaderboard(options.data, options.predictions, judges), options.out)
+        lm = load_language_model(options.fluency_model) if options.fluency_model else None
+        version = fingerprint([*options.judge, *([options.fluency_model] if lm else [])])
+        path = options.out / "results.json"
+        earlier = json.loads(path.read_text("utf-8")) if path.is_file() and not options.all else None
+        write(leaderboard(options.data, options.predictions, judges, lm, version=version, earlier=earlier), options.out)
     except (MaskerError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -48,7 +48,11 @@ def evaluate(
         typer.Option(metavar="FILE", help="Word list of paper_bleu. Default: $MASKER_DATA/yelp/li_bleu.dict.tsv."),
     ] = None,
     fluency_model: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Causal or masked LM (a Hugging Face folder) for fluency.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="LM for fluency: one of Masker's, of 'masker judge lm', or a causal or masked LM of Hugging Face.",
+        ),
     ] = None,
 ) -> None:
     """Score rewritten texts: BLEU, style, fluency and more.
@@ -57,6 +61,8 @@ def evaluate(
 
     Metrics: exact, sari, sari_lasertagger, bleu, self_bleu, paper_bleu, style_accuracy, copied, length_ratio, fluency,
     joint. All from 0 to 100, but length_ratio is a ratio and fluency nats per word. Intervals are 95 % bootstrap.
+    fluency is computed only if it or its model is named, for it takes a minute or two for 1,000 lines on a CPU; it is
+    the pseudo-likelihood of the embedded model unless --fluency-model names another.
 
     Texts are normalised first, the same for everyone: lower case, straight quotes, punctuation and clitics split off as
     in the Penn Treebank ("It's fine." becomes "it 's fine ."). Lines tokenised so already do not change. paper_bleu is

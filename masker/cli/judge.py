@@ -1,4 +1,4 @@
-"""masker judge: train the classifiers that measure style."""
+"""masker judge: train the classifiers that measure style, and count a language model that measures fluency."""
 
 import sys
 from pathlib import Path
@@ -10,14 +10,17 @@ from masker.cli import app
 from masker.errors import MaskerError
 
 judge_app = typer.Typer(
-    name="judge", help="Train the classifiers that measure style.", no_args_is_help=True, rich_markup_mode=None
+    name="judge",
+    help="Train what measures: judges of style, language models for fluency.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 app.add_typer(judge_app)
 
 
 @judge_app.callback()
 def judge() -> None:
-    """Train the classifiers that measure style."""
+    """Train what measures: judges of style, language models for fluency."""
 
 
 @judge_app.command("fit")
@@ -74,6 +77,24 @@ def fit(
         f"{kind} judge of {', '.join(card.domains)}: {card.dev_accuracy:.2f} % right on dev ({lines}); saved to {out}",
         markup=False,
     )
+
+
+@judge_app.command("lm")
+def lm(
+    corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one a line; JSONL, CSV; gz or xz of these.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the language model to.")],
+) -> None:
+    """Count a trigram language model for 'masker evaluate --fluency-model': quick, and a stranger to all systems.
+
+    For example: masker judge lm negative.judge.txt positive.judge.txt --out judges/lm
+    """
+    from masker.cli._output import err
+    from masker.metrics.fluency import NgramLM
+    from masker.training.corpora import read_corpus
+
+    model = NgramLM.fit(line for path in corpus for line in read_corpus(path))
+    model.save_pretrained(out)
+    err.print(f"trigram language model of {len(model.words):,} words; saved to {out}", markup=False, soft_wrap=True)
 
 
 def _named(values: list[str]) -> dict[str, str]:

@@ -1,13 +1,33 @@
 """Fluency: log-likelihood per word in nats, under any language model that can say how likely a text is."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from masker.errors import MaskerError
+from masker.metrics import fluency_ngram
+from masker.metrics.fluency_ngram import NgramLM
 from masker.metrics.tally import Tally, ratio
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from masker.model import PaddedMLM
+    from masker.padding import Masked
+
+__all__ = [
+    "CausalLM",
+    "LanguageModel",
+    "MaskedLM",
+    "NgramLM",
+    "PaddedLM",
+    "fluency",
+    "fluency_tally",
+    "load_language_model",
+]
 
 
 class LanguageModel(Protocol):
@@ -19,7 +39,7 @@ class LanguageModel(Protocol):
 
 
 def fluency(texts: Sequence[str], model: "LanguageModel | str | Path") -> float:
-    """Log-likelihood per word (white space delimits words); `model` may be the folder of a Hugging Face LM."""
+    """Log-likelihood per word (white space delimits words); `model` may be a folder, as for load_language_model."""
     return float(fluency_tally(texts, model).figures(np.ones((1, len(texts))))[0])
 
 
@@ -30,12 +50,20 @@ def fluency_tally(texts: Sequence[str], model: "LanguageModel | str | Path") -> 
     return ratio(model.log_likelihoods(texts), [len(text.split()) for text in texts])
 
 
-def load_language_model(folder: str | Path, *, device: str | None = None) -> LanguageModel:
-    """A causal or masked LM from a Hugging Face folder, by the architecture that its config.json names."""
+def load_language_model(folder: str | Path | None = None, *, device: str | None = None) -> LanguageModel:
+    """The embedded model, or what a folder holds: one of Masker's, an NgramLM, a causal or masked Hugging Face LM."""
+    if folder is None or (Path(folder) / "masker.json").is_file():
+        from masker.model import PaddedMLM
+
+        return PaddedLM(PaddedMLM.from_pretrained(folder), device=device)
+    if (Path(folder) / fluency_ngram.CARD).is_file():
+        return NgramLM.from_pretrained(folder)
     from transformers import AutoConfig
 
     if not (Path(folder) / "config.json").is_file():
-        raise MaskerError(f"no language model at {folder}; give a Hugging Face folder with a config.json")
+        raise MaskerError(
+            f"no language model at {folder}; give a folder of Masker's, of 'masker judge lm', or one with a config.json"
+        )
     names = AutoConfig.from_pretrained(folder).architectures or []
     if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names):
         return CausalLM(folder, device=device)
@@ -119,3 +147,59 @@ class MaskedLM(_Transformer):
             number, position, token = asked[i]
             sums[number] += float(log_p[position, token])
         return sums
+
+
+class PaddedLM:
+    """Pseudo-likelihood under one of Masker's models: sum of ln P(word | the words around it), as in the paper's L.
+
+    Each word gives way to n_p masks, as in training, whose targets are its pieces and then [PAD]s, so a word is likely
+    only where neither more nor less is wanted. Words of more pieces are masked n_p of them at a time. P(word) is the
+    mean over the model's domains, so that a text loses nothing by its style.
+    """
+
+    def __init__(self, model: "PaddedMLM", *, device: str | None = None) -> None:
+        import torch
+
+        self.model: PaddedMLM = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+        self.batch_tokens = 2048 if self.model.device.type == "cpu" else 65_536
+
+    def log_likelihoods(self, texts: Sequence[str]) -> list[float]:
+        """The pseudo-log-likelihood of each whole text."""
+        import torch
+
+        from masker.padding import mask_spans
+
+        model, frame, window = self.model, self.model.frame, self.model.settings.window
+        domains = [model.vocabulary.domain(name) for name in model.domains]
+        flat, rows, of_text = [0], [], []
+        for number, text in enumerate(map(model.vocabulary.read, texts)):
+            at, size = len(flat), len(text.pieces)
+            flat.extend(text.pieces)
+            for left, right in pairwise(text.bounds):
+                for start in range(left, right, frame.n_p):
+                    width = min(frame.n_p, right - start)
+                    first = max(0, min(start + (width - window) // 2, size - window))  # the word amid its window
+                    rows.append((at + first, at + min(size, first + window), at + start, width))
+                    of_text.append(number)
+        sums = np.zeros(len(texts))
+        pieces, table = torch.tensor(flat), torch.tensor(rows, dtype=torch.long).reshape(-1, 4)
+        lengths = (table[:, 1] - table[:, 0]).numpy() + frame.n_p + 3
+        order = np.argsort(-lengths, kind="stable")
+        while len(order):
+            chosen, order = np.split(order, [max(1, self.batch_tokens // int(lengths[order[0]]))])
+            lo, hi, starts, widths = table[torch.from_numpy(chosen)].unbind(1)
+            masked = mask_spans(pieces, lo, hi, starts[:, None], widths[:, None], frame, domain=bool(domains))
+            inputs = [masked.with_domain(token) for token in domains] or [masked.ids]
+            found = torch.stack([self._log_probs(ids, masked) for ids in inputs])  # [domains, B]
+            np.add.at(sums, np.array(of_text)[chosen], (found.logsumexp(0) - np.log(len(inputs))).numpy())
+        return sums.tolist()
+
+    def _log_probs(self, ids: "Tensor", masked: "Masked") -> "Tensor":
+        """ln P of the targets of each row [B], summed over its masks."""
+        import torch
+
+        on = self.model.device
+        with torch.inference_mode():
+            logits = self.model(ids.to(on), masked.attention.to(on), masked.slots.to(on)).float()  # [B, n_p, V]
+            chosen = logits.gather(2, masked.targets.to(on)[:, :, None])[:, :, 0] - logits.logsumexp(-1)
+        return chosen.double().sum(1).cpu()

@@ -3,7 +3,7 @@
 In order: NFKC and lower case; curly quotes and stray backticks become straight ones; double quotes become the `` and ''
 of the Penn Treebank; punctuation and clitics ("n't", "'s") become words of their own, as in "ca n't" and "can not";
 white space collapses. A line that is tokenised in that way already stays as it is. Words are split and never joined:
-the "it ' s" of a word-piece decoder is kept as it was published.
+the "it ' s" of a word-piece decoder is kept as it was published, since where to join is a guess ("the boys ' s").
 """
 
 import re

@@ -129,19 +129,24 @@ def evaluate(
     """Score rewritten lines by the named metrics, or by every one that the given material allows.
 
     A figure for several directions is the average of theirs; `joint` combines the averages. `fluency_model` is a
-    folder or a masker.metrics.fluency.LanguageModel.
+    folder or a masker.metrics.fluency.LanguageModel; fluency is slow, so without one it must be named in `metrics`, and
+    then the embedded model gives it.
     """
-    lacking = _lacking(directions, judges, paper_dictionary, fluency_model)
+    lacking = _lacking(directions, judges, paper_dictionary)
     for name in metrics:
         if name not in METRICS:
             raise unknown("metric", name, list(METRICS))
         if lacking.get(name):
             raise MaskerError(f"metric '{name}' needs {lacking[name]}")
+    if not metrics and fluency_model is None:
+        lacking["fluency"] = "to be asked for"
     chosen = [name for name in METRICS if (name in metrics if metrics else not lacking.get(name))]
     needed = set(chosen) | ({"style_accuracy", "bleu"} if "joint" in chosen else set())
 
     clean = [_normalised(d) if normalised else d for d in directions]
-    if "fluency" in needed and isinstance(fluency_model, str | Path):
+    notes = _notes(clean, signature="bleu" in needed) | {"normalised": normalised}
+    if "fluency" in needed and (fluency_model is None or isinstance(fluency_model, str | Path)):
+        notes["fluency_model"] = str(fluency_model or "embedded")
         fluency_model = load_language_model(fluency_model)
     drawn: list[dict[str, np.ndarray]] = []  # figures for every resample, by direction and metric
     by_judge: list[list[np.ndarray]] = []
@@ -173,7 +178,7 @@ def evaluate(
         ]
         if by_judge
         else [],
-        notes=_notes(clean, signature="bleu" in needed) | {"normalised": normalised},
+        notes=notes,
     )
 
 
@@ -187,9 +192,7 @@ def _notes(directions: Sequence[Direction], *, signature: bool) -> dict[str, Any
     return notes
 
 
-def _lacking(
-    directions: Sequence[Direction], judges: Sequence[StyleJudge], paper_dictionary: object, fluency_model: object
-) -> dict[str, str]:
+def _lacking(directions: Sequence[Direction], judges: Sequence[StyleJudge], paper_dictionary: object) -> dict[str, str]:
     """What is missing for each metric that cannot be computed."""
     references = "" if all(d.references for d in directions) else "a reference (--reference) for every direction"
     judge = "" if judges else "a judge (--judge)"
@@ -200,7 +203,6 @@ def _lacking(
         "paper_bleu": paper or dictionary,
         "style_accuracy": judge,
         "joint": judge or references,
-        "fluency": "" if fluency_model is not None else "a language model (--fluency-model)",
     }
 
 

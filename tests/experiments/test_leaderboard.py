@@ -106,10 +106,33 @@ def test_what_is_written(data: Path, predictions: Path, tmp_path: Path) -> None:
     assert "| 2 | `ACMLM_ft_x` (picked on test) |" in text
     assert "| `judges/transformer` | `style_accuracy` | 8 | 4 | 75.00 |" in text
     assert "| prediction | the food here was good . |" in text
-    assert "$MASKER_DATA" in text
     assert "is above the 40.9 printed" in text
     assert str(tmp_path) not in text
     assert (tmp_path / "out" / "leaderboard.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_only_what_has_changed_is_scored_again(
+    data: Path, predictions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Model:
+        def log_likelihoods(self, texts: Sequence[str]) -> list[float]:
+            return [-3.0 * len(text.split()) for text in texts]
+
+    def scored(version: str, earlier: object) -> tuple[dict[str, object], list[str]]:
+        found = script.leaderboard(data, predictions, JUDGES, Model(), version=version, earlier=earlier)
+        return found, [line.removeprefix("scoring ") for line in capsys.readouterr().err.splitlines()]
+
+    first, names = scored("1", None)
+    assert names == ["copy of the input", "ACMLM_ft_x", "Human0", "masker_paper"]
+    assert {row["fluency"] for row in first["rows"]} == {-3}
+    assert scored("1", first) == (first, [])
+    put(predictions, "masker_new.{}.txt", HALF)
+    put(predictions, "masker_paper.{}.txt", REFERENCES)
+    second, names = scored("1", first)
+    assert names == ["masker_new", "masker_paper"]
+    assert second["samples"]["correct"]["of"] == 3  # drawn anew: the n-gram judge refuses one line
+    assert second["rows"] == scored("1", None)[0]["rows"]
+    assert len(scored("2", second)[1]) == 5  # another judge: everything
 
 
 def test_command_line(data: Path, predictions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
