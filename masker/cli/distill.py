@@ -1,0 +1,129 @@
+"""masker distill: train a fast student on aligned pairs."""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from masker.cli import _options as o
+from masker.cli import app
+from masker.cli._output import choice, err
+from masker.errors import MaskerError
+
+if TYPE_CHECKING:
+    from masker.students.base import Pair, StudentProgress
+
+
+@app.command()
+def distill(
+    student: Annotated[str, typer.Option("--student", help="lasertagger, felix or bert2bert.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the student.")],
+    silver: Annotated[
+        Path | None, typer.Option("--silver", help="Pairs to begin with, as masker silver writes them.")
+    ] = None,
+    gold: Annotated[Path | None, typer.Option("--gold", help="Pairs to fine-tune on, or to train on alone.")] = None,
+    dev: Annotated[
+        Path | None, typer.Option("--dev", help="Pairs to measure on [default: a share of the others, held out].")
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option("--base", help="Folder or Hugging Face id of the encoder [default: embedded].")
+    ] = None,
+    phrases: Annotated[
+        int | None, typer.Option("--phrases", help="lasertagger: phrases that can be inserted [default: 500].")
+    ] = None,
+    decoder: Annotated[
+        str | None, typer.Option("--decoder", help="lasertagger: autoregressive or [default] feedforward.")
+    ] = None,
+    epochs: Annotated[float, typer.Option("--epochs", help="Passes over the pairs.")] = 3.0,
+    gold_epochs: Annotated[
+        float | None, typer.Option("--gold-epochs", help="Passes over the gold pairs [default: as --epochs].")
+    ] = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="Steps a stage, instead of --epochs.")] = None,
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Pairs a step.")] = 64,
+    lr: Annotated[float, typer.Option("--lr", help="Highest learning rate.")] = 2e-4,
+    max_length: Annotated[int, typer.Option("--max-length", help="Leave out pairs of more pieces than this.")] = 128,
+    eval_every: Annotated[
+        int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 a stage].")
+    ] = None,
+    patience: Annotated[int, typer.Option("--patience", help="Stop after so many evaluations without a gain.")] = 5,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same student.")] = 0,
+    encoding: o.Encoding = "utf-8",
+    device: o.Device = None,
+) -> None:
+    """Train a fast student on silver pairs, then on gold ones.
+
+    Pairs are lines of two columns, source and target, with a tab between them, or have a header that names the two, or
+    are files of DiscoFuse or WikiSplit; gz and xz too. The student is run with masker edit --model, and far faster than
+    Masker itself.
+    """
+    from masker.students.base import KINDS, StudentSettings, student_class
+
+    choice("student", student, list(KINDS))
+    options = {name: value for name, value in (("phrases", phrases), ("decoder", decoder)) if value is not None}
+    if options and student != "lasertagger":
+        raise MaskerError(f"--{next(iter(options))} is for a lasertagger, not for {student}; drop it")
+    if silver is None and gold is None:
+        raise MaskerError("there is nothing to learn from; give pairs with --silver, --gold or both")
+    if out.exists() and (not out.is_dir() or (out / "masker.json").exists()):
+        raise MaskerError(f"{out} is {'a model' if out.is_dir() else 'a file'}; give another folder for the student")
+    settings = StudentSettings(
+        epochs=epochs, steps=steps, batch_size=batch_size, lr=lr, max_length=max_length, eval_every=eval_every,
+        patience=patience, seed=seed, device=device,
+    )  # fmt: skip
+    stages = {
+        name: (replace(settings, epochs=passes), _pairs(path, encoding))
+        for name, path, passes in (("silver", silver, epochs), ("gold", gold, gold_epochs or epochs))
+        if path is not None
+    }
+    measured = _pairs(dev, encoding) if dev is not None else None
+    everything = [pair for _, pairs in stages.values() for pair in pairs]
+    taught = student_class(student).create(base, everything, settings=settings, **options)
+    taught.card["command"] = shlex.join(["masker", *sys.argv[1:]])
+    if "coverage" in taught.card:
+        _say(f"{taught.card['phrases']} phrases cover {taught.card['coverage']:.1f} % of {len(everything):,} pairs")
+    made: dict[str, Any] = {}
+    for name, (stage, pairs) in stages.items():
+        with _bar(name) as report:
+            made = taught.fit(pairs, settings=stage, dev=measured, report=report)
+        taught.card["made"][-1]["stage"] = name
+        taught.save_pretrained(out)  # after each stage, should the next one fail
+    told = (
+        "Exact {exact:.2f}, KEEP only {keep_only:.1f} % of held-out pairs" if made["scores"] else "too few to measure"
+    )
+    _say(f"wrote {out}: {told.format(**made['scores'])}")
+
+
+def _pairs(path: Path, encoding: str) -> list["Pair"]:
+    from masker.pairs import read_pairs
+    from masker.students.base import Pair
+
+    return [Pair(pair.source, pair.target) for pair in read_pairs(path, encoding=encoding)]
+
+
+def _say(line: str) -> None:
+    err.print(line, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _bar(stage: str) -> Iterator[Callable[["StudentProgress"], None]]:
+    """A progress bar on a terminal; elsewhere a line for every evaluation."""
+    columns = (TextColumn(stage), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
+               TimeRemainingColumn())  # fmt: skip
+    with Bar(*columns, console=err, disable=not err.is_terminal) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def report(p: "StudentProgress") -> None:
+            scores = "" if p.exact is None else f"  Exact {p.exact:.1f} (best {p.best:.1f})  kept {p.keep_only:.1f} %"
+            line = f"loss {p.loss:.3f}{scores}"
+            bar.update(task, completed=p.step, total=p.steps, description=line)
+            if p.evaluated and not err.is_terminal:
+                _say(f"{stage} {p.step}/{p.steps}  {line}")
+
+        yield report

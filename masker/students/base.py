@@ -1,0 +1,171 @@
+"""What all students share: pairs and settings in, `fit` and `edit`, and folders that say which kind they hold."""
+
+import itertools
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+from masker.editing import Rewrite
+from masker.errors import MaskerError, unknown
+
+CARD = "student.json"
+FORMAT = 1
+_CLASSES = {"lasertagger": "LaserTagger", "felix": "FelixInsert", "bert2bert": "Bert2Bert"}
+KINDS = tuple(_CLASSES)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A text and what a student is to make of it."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudentSettings:
+    """How to train a student. `steps` overrides `epochs`; pairs of more than `max_length` pieces are left out.
+
+    The learning rate rises over the first `warmup` share of the steps and falls linearly to zero. Every `eval_every`
+    steps (by default 10 times a run) the held-out pairs are rewritten; the weights with the highest Exact are kept
+    (the lowest loss where it is the same), and training stops after `patience` evaluations without a gain.
+    """
+
+    epochs: float = 3.0
+    steps: int | None = None
+    batch_size: int = 64
+    lr: float = 2e-4
+    warmup: float = 0.1
+    weight_decay: float = 0.01
+    dropout: float = 0.1
+    clip: float = 1.0
+    max_length: int = 128
+    seed: int = 0
+    held_out: float = 0.02
+    eval_every: int | None = None
+    patience: int = 5
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        positive = ("epochs", "batch_size", "lr", "clip", "max_length", "patience")
+        for name in (*positive, *(n for n in ("steps", "eval_every") if getattr(self, n) is not None)):
+            if not 0 < getattr(self, name) < math.inf:
+                raise MaskerError(f"{name} is {getattr(self, name)}, but must be above 0 and finite")
+        for name in ("weight_decay", "seed"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise MaskerError(f"{name} is {getattr(self, name)}, but must be at least 0")
+        for name in ("warmup", "dropout", "held_out"):
+            if not 0 <= getattr(self, name) < 1:
+                raise MaskerError(f"{name} is {getattr(self, name)}, but must be at least 0 and below 1")
+
+
+@dataclass(frozen=True)
+class StudentProgress:
+    """What is known after a step. `exact` and `keep_only` are percentages of held-out pairs, the newest measured."""
+
+    step: int
+    steps: int
+    loss: float
+    exact: float | None
+    keep_only: float | None
+    best: float | None
+    evaluated: bool
+
+
+class Student(ABC):
+    """A rewriter of one direction. `card` tells what it was trained on, and is saved with it in student.json."""
+
+    kind: ClassVar[str]
+    card: dict[str, Any]
+
+    @classmethod
+    @abstractmethod
+    def create(
+        cls, base: str | Path | None, pairs: Sequence[Pair], *, settings: StudentSettings, **options: Any
+    ) -> "Student":
+        """A fresh student on the encoder of `base`: a model folder or Hugging Face id, None for the embedded model.
+
+        What has to be counted before training, such as the phrases to insert, is taken from `pairs`.
+        """
+
+    @abstractmethod
+    def fit(
+        self,
+        pairs: Sequence[Pair],
+        *,
+        settings: StudentSettings,
+        dev: Sequence[Pair] | None = None,
+        report: Callable[[StudentProgress], None] = lambda _: None,
+    ) -> dict[str, Any]:
+        """Train in place; again with other pairs is fine-tuning. Gives what is also added to the card's `made`.
+
+        Without `dev` a share of the pairs is held out.
+        """
+
+    @abstractmethod
+    def edit(self, texts: Sequence[str]) -> list[str]:
+        """Rewrite texts, all at once: for streams see `rewrite_stream`."""
+
+    # -- files ------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _save(self, folder: Path) -> dict[str, Any]:
+        """Write all but student.json; gives the fields of it that `_load` wants to have back."""
+
+    @classmethod
+    @abstractmethod
+    def _load(cls, folder: Path, fields: dict[str, Any], device: str | None) -> "Student":
+        """The student in `folder`; its card is set by the caller."""
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Safetensors, tokenizer and JSON in one folder."""
+        from masker._files import one_line, staged
+
+        folder = Path(folder).expanduser()
+        with one_line(f"cannot save the student in {folder}"), staged(folder) as stage:
+            fields = {"format": FORMAT, "kind": self.kind, "card": self.card, **self._save(stage)}
+            (stage / CARD).write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+    @staticmethod
+    def from_pretrained(folder: str | Path, *, device: str | None = None) -> "Student":
+        """The student of any kind that was saved in a folder."""
+        from masker._files import one_line
+
+        folder = Path(folder).expanduser()
+        if not is_student(folder):
+            raise MaskerError(f"{folder} holds no student ({CARD} is missing); make one with masker distill")
+        with one_line(f"cannot load the student '{folder}'"):
+            fields = json.loads((folder / CARD).read_text("utf-8"))
+            if fields.get("format") != FORMAT:
+                raise MaskerError(f"{folder / CARD} has format {fields.get('format')}, this version reads {FORMAT}")
+            student = student_class(fields["kind"])._load(folder, fields, device)
+            student.card = fields["card"]
+            return student
+
+
+def student_class(kind: str) -> type[Student]:
+    """The class of a kind, imported when it is needed."""
+    if kind not in _CLASSES:
+        raise unknown("student", kind, list(KINDS))
+    found: type[Student] = getattr(import_module(f"masker.students.{kind}"), _CLASSES[kind])
+    return found
+
+
+def is_student(folder: str | Path) -> bool:
+    """Whether a folder holds a student rather than a model."""
+    return (Path(folder).expanduser() / CARD).is_file()
+
+
+def rewrite_stream(
+    student: Student, texts: Iterable[str], to: str = "", from_: str | None = None, *, chunk: int = 256
+) -> Iterator[Rewrite]:
+    """Rewrite texts as they come, in order, `chunk` of them at a time. A student tells no edits, only the result."""
+    remaining = iter(texts)
+    while group := list(itertools.islice(remaining, chunk)):
+        for text, new in zip(group, student.edit(group), strict=True):
+            yield Rewrite(text, new.replace("\n", " "), from_, to)  # a text stays a line
