@@ -1,0 +1,255 @@
+"""Low-resource sentence fusion, the paper's Table 2, on test: three students, few gold pairs, with and without silver.
+
+    python experiments/low_resource/run.py --data $MASKER_DATA --model MODEL --parts runs/fusion --out runs/low_resource
+
+PARTS is what experiments/fusion/prepare.py wrote. One process does it all: Masker (MODEL, with the domains `split` and
+`fused`) writes silver pairs for PARTS/silver.fused.txt, each kind of student learns them once, and 24 students are
+trained and scored one after the other. Every finished one is a line of OUT/cells.jsonl: killed, the same command goes
+on. At the end, or later on another machine with --report alone (scoring needs no GPU), the predictions are scored and
+OUT/results.json, RESULTS.md and exact.png are written.
+"""
+
+import argparse
+import gzip
+import itertools
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import report
+
+from masker.errors import MaskerError
+from masker.metrics.normalise import normalise
+from masker.metrics.report import Direction, evaluate
+from masker.pairs import read_pairs
+from masker.students.base import Pair, Student, StudentSettings, is_student, student_class
+
+KINDS = ("lasertagger", "felix", "bert2bert")
+GOLD = (0, 450, 4_500, 45_000)
+METRICS = ("exact", "sari", "sari_lasertagger", "copied")
+EVALUATIONS = 3  # on held-out pairs in a training run; the best of them is kept
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One training run. Batch sizes are those of the paper's appendix."""
+
+    batch_size: int
+    steps: int
+
+
+# The paper's learning rate, 3e-5, is for BERT-base trained to convergence; encoders of a fifth of its size and runs of
+# seconds want more.
+LR = {"lasertagger": 3e-4, "felix": 3e-4, "bert2bert": 5e-4}
+STAGES = {"silver": Stage(256, 500), "450": Stage(32, 150), "4500": Stage(64, 300), "45000": Stage(128, 700)}
+STEPS = {"bert2bert": 1.5}  # times as many: a decoder learns from further off
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run and for how long."""
+
+    kinds: Sequence[str] = KINDS
+    gold: Sequence[int] = GOLD
+    silver: int | None = None  # texts to write silver pairs for; None: all
+    test: int | None = None
+    dev: int = 300  # gold pairs of dev that choose among the evaluations of a fine-tuning run
+    steps: float = 1.0  # times the steps of STAGES
+    device: str | None = None
+
+    def settings(self, kind: str, stage: str) -> StudentSettings:
+        size, steps = STAGES[stage].batch_size, STAGES[stage].steps * STEPS.get(kind, 1) * self.steps
+        steps = max(1, round(steps))
+        return StudentSettings(
+            steps=steps, batch_size=size, lr=LR[kind], held_out=0.01, eval_every=math.ceil(steps / EVALUATIONS),
+            device=self.device,
+        )  # fmt: skip
+
+
+TINY = Plan(gold=(0, 10, 20, 40), silver=12, test=6, dev=4, steps=0.004)
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The data, and where things go."""
+
+    plan: Plan
+    base: str | None
+    gold: Sequence[Pair]
+    dev: Sequence[Pair]
+    test: Sequence[Pair]
+    out: Path
+
+    def cells(self) -> Iterator[tuple[str, int, bool]]:
+        """Kind, gold pairs, whether with silver; the silver ones of a kind one after the other."""
+        return itertools.product(self.plan.kinds, self.plan.gold, (False, True))
+
+    def run(self, silver: Sequence[Pair]) -> None:
+        """Train and score what is not in cells.jsonl yet."""
+        done = {(cell["student"], cell["gold"], cell["silver"]) for cell in read_cells(self.out)}
+        for cell in self.cells():
+            if cell not in done:
+                self._run(*cell, silver)
+
+    def _run(self, kind: str, size: int, with_silver: bool, silver: Sequence[Pair]) -> None:
+        began = time.perf_counter()
+        gold = self.gold[:size]
+        student = self._start(kind, gold, silver if with_silver else ())
+        if gold:
+            student.fit(gold, settings=self.plan.settings(kind, _stage(size)), dev=self.dev)
+        trained = time.perf_counter()
+        outputs = student.edit([pair.source for pair in self.test])
+        seconds = {"training": trained - began, "editing": time.perf_counter() - trained}
+        name = cell_name(kind, size, with_silver)
+        write_lines(self.out / "predictions" / f"{name}.txt.gz", outputs)
+        record = {
+            "student": kind, "gold": size, "silver": with_silver, "silver_pairs": len(silver) if with_silver else 0,
+            "exact": exact(self.test, outputs), "made": student.card["made"],
+            "seconds": {key: round(value, 1) for key, value in seconds.items()},
+        }  # fmt: skip
+        with open(self.out / "cells.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+        print(f"{name}: Exact {record['exact']:.2f}, {sum(seconds.values()):.1f} s", file=sys.stderr)
+
+    def _start(self, kind: str, gold: Sequence[Pair], silver: Sequence[Pair]) -> Student:
+        """An untrained student, or one that has learnt the silver pairs: once for every kind, then from its folder."""
+        if not silver:
+            settings = self.plan.settings(kind, _stage(len(gold)) if gold else "silver")
+            return student_class(kind).create(self.base, gold, settings=settings)
+        folder = self.out / "students" / kind
+        if not is_student(folder):
+            settings = self.plan.settings(kind, "silver")
+            student = student_class(kind).create(self.base, silver, settings=settings)
+            student.fit(silver, settings=settings)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            student.save_pretrained(folder)
+        return Student.from_pretrained(folder, device=self.plan.device)
+
+
+def _stage(size: int) -> str:
+    """The stage that is meant for so many pairs."""
+    return next(name for name in STAGES if name != "silver" and size <= int(name))
+
+
+def cell_name(kind: str, size: int, with_silver: bool) -> str:
+    return f"{kind}.{size}.{'silver' if with_silver else 'plain'}"
+
+
+def exact(test: Sequence[Pair], outputs: Sequence[str]) -> float:
+    """Exact, and no more, for a first look."""
+    right = (output.lower() == pair.target.lower() for output, pair in zip(outputs, test, strict=True))
+    return round(100 * sum(right) / len(test), 2)
+
+
+def figures(test: Sequence[Pair], outputs: Sequence[str]) -> dict[str, Any]:
+    """The metrics and their intervals."""
+    sources, targets = [pair.source for pair in test], [pair.target for pair in test]
+    found = evaluate([Direction("fused", sources, outputs, [targets])], metrics=METRICS).to_dict()
+    return {key: found[key] for name in METRICS for key in (name, f"{name}_ci")}
+
+
+def read_cells(out: Path) -> list[dict[str, Any]]:
+    """The finished cells; a last line that was cut off is none, and is removed."""
+    path = out / "cells.jsonl"
+    if not path.is_file():
+        return []
+    whole = path.read_text("utf-8").rpartition("\n")[0]
+    path.write_text(whole + "\n" if whole else "", "utf-8")
+    return [json.loads(line) for line in whole.splitlines()]
+
+
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0))
+
+
+def read_outputs(path: Path) -> list[str]:
+    return gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
+
+
+def write_pairs(model: str | None, texts: Path, out: Path, plan: Plan, method: str) -> list[Pair]:
+    """Masker's silver pairs, synthetic side as input; a run that was killed goes on."""
+    from masker.api import Masker
+    from masker.silver import SilverSettings, group_size, write_silver
+
+    settings = SilverSettings(to="split", from_="fused", options={"method": method}, made_by={"model": model})
+    target = out / "silver.tsv"
+    if plan.silver is not None:
+        lines = texts.read_text("utf-8").split("\n")[: plan.silver]
+        texts = out / "silver.fused.txt"
+        texts.write_text("\n".join(lines) + "\n", "utf-8")
+    began = time.perf_counter()
+    masker = Masker.from_pretrained(model, device=plan.device)
+    found = write_silver(masker, texts, target, settings, resume=True, group=group_size(masker))
+    seconds = time.perf_counter() - began
+    print(f"silver: {found.kept:,} pairs of {found.lines:,} texts, {seconds:.1f} s", file=sys.stderr)
+    return pairs_of(target)
+
+
+def pairs_of(path: Path, limit: int | None = None) -> list[Pair]:
+    return [Pair(pair.source, pair.target) for pair in itertools.islice(read_pairs(path), limit)]
+
+
+def summarise(out: Path, test: Sequence[Pair]) -> Mapping[str, Any]:
+    """results.json: the cells, a copy of the input, and what the silver pairs add."""
+    hits, scored = {}, []
+    for cell in read_cells(out):
+        key = (cell["student"], cell["gold"], cell["silver"])
+        outputs = read_outputs(out / "predictions" / f"{cell_name(*key)}.txt.gz")
+        if len(outputs) != len(test):
+            raise MaskerError(f"{cell_name(*key)} has {len(outputs)} outputs for {len(test)} texts; remove {out}")
+        hits[key] = [normalise(o) == normalise(p.target) for o, p in zip(outputs, test, strict=True)]
+        scored.append({**cell, **figures(test, outputs)})
+    counts = out / "silver.tsv.json"
+    return {
+        "cells": scored,
+        "copy": figures(test, [pair.source for pair in test]),
+        "gains": report.gains(hits),
+        "silver": json.loads(counts.read_text("utf-8")) if counts.is_file() else None,
+        "test": len(test),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line: 0, or 2 after one line about what is wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder that holds fusion/{dev,test}.tsv.gz")
+    parser.add_argument("--parts", type=Path, required=True, help="folder that experiments/fusion/prepare.py wrote")
+    parser.add_argument("--model", help="Masker that writes the silver pairs [default: the embedded one]")
+    parser.add_argument("--base", help="model that students start from [default: the embedded one]")
+    parser.add_argument("--method", default="paper", choices=["paper", "search"], help="how Masker rewrites")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--students", nargs="+", default=KINDS, choices=KINDS, help="only these kinds")
+    parser.add_argument("--steps", type=float, default=1.0, help="times the usual number of steps")
+    parser.add_argument("--device", help="cpu, cuda, ...")
+    parser.add_argument("--tiny", action="store_true", help="a try on a few pairs and steps; its figures say nothing")
+    parser.add_argument("--report", action="store_true", help="train nothing, score what is finished")
+    parser.add_argument("--no-report", action="store_true", help="leave scoring for later: it takes minutes and no GPU")
+    options = parser.parse_args(arguments)
+    plan = TINY if options.tiny else Plan(steps=options.steps)
+    plan = replace(plan, kinds=options.students, device=options.device)
+    fusion = options.data / "fusion"
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        test = pairs_of(fusion / "test.tsv.gz", plan.test)
+        if not options.report:
+            texts = options.parts / "silver.fused.txt"
+            silver = write_pairs(options.model, texts, options.out, plan, options.method)
+            gold = pairs_of(options.parts / f"gold.{max(GOLD)}.tsv", max(plan.gold))
+            dev = pairs_of(fusion / "dev.tsv.gz", plan.dev)
+            Lab(plan, options.base, gold, dev, test, options.out).run(silver)
+        if not options.no_report:
+            report.write(summarise(options.out, test), options.out)
+    except (MaskerError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""masker silver: aligned pairs out of unaligned text."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from masker.cli import _options as o
+from masker.cli import app
+from masker.cli._output import err, writer
+
+if TYPE_CHECKING:
+    from masker.silver import SilverReport
+
+
+@app.command()
+def silver(
+    corpus: Annotated[Path, typer.Argument(help="Text, one a line; gz and xz too; - is standard input.")],
+    to: o.To,
+    out: Annotated[Path, typer.Option("--out", help="TSV to write; its state is kept beside it in OUT.json.")],
+    from_: o.From = None,
+    synthetic: Annotated[
+        str, typer.Option("--synthetic", help="Side of the pairs that rewritten text is put on: input or target.")
+    ] = "input",
+    min_score: Annotated[
+        float | None, typer.Option("--min-score", help="Keep a pair only if its Score is above this.")
+    ] = None,
+    min_similarity: Annotated[
+        float, typer.Option("--min-similarity", help="Keep a pair only if its sides share so many words (F1, 0 to 1).")
+    ] = 0.0,
+    judge: Annotated[
+        Path | None, typer.Option("--judge", metavar="DIR", help="Keep a pair only if this judge sees --to in it.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Also write the counts here, as JSON.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")] = False,
+    model: o.Model = None,
+    source_model: o.SourceModel = None,
+    method: Annotated[str | None, typer.Option("--method", help="search or paper, as for masker edit.")] = None,
+    strength: Annotated[
+        float | None, typer.Option("--strength", help="Of the search editor, as for masker edit.")
+    ] = None,
+    max_edits: Annotated[int | None, typer.Option("--max-edits", help="Up to so many edits a text.")] = None,
+    no_source_score: o.NoSourceScore = False,
+    protect: o.Protect = None,
+    forbid: o.Forbid = None,
+    max_words: Annotated[int, typer.Option("--max-words", help="Leave out texts of more words than this.")] = 2000,
+    encoding: o.Encoding = "utf-8",
+    device: o.Device = None,
+) -> None:
+    """Rewrite a corpus into aligned pairs, for a student to learn from.
+
+    A TSV with a header: source, target, score, similarity, line and edits (JSON, of the text that was not rewritten).
+    Which lines gave no pair, and why, is counted on stderr. For example, pairs to learn sentence fusion from:
+
+    masker silver --from fused --to split fused.txt --out silver.tsv
+    """
+    from masker.api import Masker
+    from masker.silver import SilverSettings, group_size, write_silver
+    from masker.style import Judge
+
+    options: dict[str, Any] = {"method": method, "strength": strength, "max_edits": max_edits, "protect": protect}
+    options = {name: value for name, value in options.items() if value is not None}
+    if forbid:
+        options["forbid"] = o.words(forbid)
+    if no_source_score:
+        options["source_score"] = False
+    made_by = {"model": model, "source_model": source_model, "judge": judge and str(judge), "max_words": max_words}
+    settings = SilverSettings(
+        to=to, from_=from_, synthetic=synthetic, min_score=min_score, min_similarity=min_similarity, options=options,
+        made_by=made_by,
+    )  # fmt: skip
+    critic = Judge.from_pretrained(judge) if judge else None
+    masker = Masker.from_pretrained(model, source_model, device=device, max_words=max_words)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("0 lines")
+        found = write_silver(
+            masker, corpus, out, settings, judge=critic, resume=resume, encoding=encoding,
+            group=group_size(masker),
+            on_progress=lambda r: bar.update(task, description=f"{r.lines:,} lines, {r.kept:,} pairs"),
+        )  # fmt: skip
+    _print(found, out)
+    if report:
+        with writer(report) as sink:
+            sink.write(json.dumps(found.to_dict(), indent=2) + "\n")
+
+
+def _print(report: "SilverReport", out: Path) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from masker.silver import REASONS
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name, justify in (("lines", "right"), ("%", "right"), (f"of {report.lines:,}", "left")):
+        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    counts = {f"kept in {out.name}": report.kept}
+    counts |= {f"dropped: {why}": report.dropped[name] for name, why in REASONS.items()}
+    for name, count in counts.items():
+        table.add_row(f"{count:,}", f"{100 * count / max(report.lines, 1):.1f}", name)
+    err.print(table, markup=False)
