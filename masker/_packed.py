@@ -17,7 +17,7 @@ from torch import Tensor
 
 GROUP = 128
 UNIT = 1024  # scales are stored so many times larger, to be well inside the range of float16
-COMMON = 8000  # rows of the word embeddings in twelve bits: vocabularies list frequent pieces first
+COMMON = 7000  # rows of the word embeddings in twelve bits: vocabularies list frequent pieces first
 
 
 def pack(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:  # an exported model runs without torch
     import torch
 
     from masker.model import PaddedMLM
+    from masker.ranking import Style
     from masker.runtime.onnx import Exported
-    from masker.search import Style
 
     Model = PaddedMLM | Exported
 
@@ -219,7 +219,8 @@ class Masker:
             raise MaskerError(f"max_edits is {shared['max_edits']} and top {top}: need at least 1 and 0")
         if chosen == "paper":
             return partial(edit_texts, task, **shared)
-        from masker.search import Ranking, search_texts
+        from masker.ranking import Ranking
+        from masker.search import search_texts
 
         style, longest = self._style(task)
         return partial(search_texts, task, style, ranking=Ranking(**knobs), longest=longest, **shared)
@@ -231,7 +232,7 @@ class Masker:
         return task, *self._style(task)
 
     def _style(self, task: Task) -> "tuple[Style, int | None]":
-        from masker.search import Style
+        from masker.ranking import Style
 
         names, longest = self.model.domains, self.model.settings.longest
         assert self.model.words

@@ -1,7 +1,7 @@
 """Beyond the best piece for every mask: infills that the target domain likes and the source domain does not.
 
-A span is asked about as in the paper, but with the `TOP` best pieces of every mask. Contrast(piece) = log Pt + log Pt -
-log Ps then gives a second infill, and, piece by piece from the left, each choice seen by the next, two more: `refill`.
+A span is asked about as in the paper, but with the `TOP` best pieces of every mask. Contrast(piece) = 2 log Pt - log Ps
+then gives a second infill of one piece, and, piece by piece from the left, each choice seen by the next, two more.
 """
 
 from collections.abc import Iterator, Sequence
@@ -82,7 +82,10 @@ class Infiller:
         rows = []
         for k in range(len(self.texts)):
             at, end = self.ends[k], self.ends[k + 1]
-            pools.append([self._infill(at, row, chosen[way, row]) for row in range(at, end) for way in (0, 1)])
+            best = [self._infill(at, row, chosen[0, row]) for row in range(at, end)]
+            other = [self._infill(at, row, chosen[1, row]) for row in range(at, end)]
+            # masks that are filled alone do not know of each other: several pieces come together only in refills
+            pools.append([*best, *(infill for infill in other if len(infill.pieces) == 1)])
             rows.append(at + np.argsort(-worth[at:end], kind="stable")[:refilled])
         if refilled and len(self._rows):
             for row, infill in self._refill(np.concatenate(rows)):

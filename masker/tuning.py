@@ -10,7 +10,8 @@ from masker.api import Masker
 from masker.errors import MaskerError
 from masker.metrics.bleu import bleu
 from masker.metrics.normalise import normalise
-from masker.search import Ranking, Unit, choose, find
+from masker.ranking import Ranking, Unit
+from masker.search import choose, find
 from masker.style import Judge
 
 STRENGTHS = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99)

@@ -20,7 +20,8 @@ def test_it_takes_at_most_30_megabytes() -> None:
 
 
 def test_its_domains_are_each_others_counterpart(masker: Masker) -> None:
-    assert masker.model.settings.domains == {"negative": "positive", "positive": "negative"}
+    pairs = {"negative": "positive", "split": "fused"}
+    assert masker.model.settings.domains == pairs | {b: a for a, b in pairs.items()}
     assert masker.model.settings.n_p == 4
 
 

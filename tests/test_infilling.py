@@ -50,8 +50,7 @@ def test_a_refill_has_the_likelihood_of_its_pieces_one_after_the_other(tasks: Ca
     task = tasks("bert")
     found = infiller(task, TEXTS[:1])
     text, frame, runtime = found.texts[0], task.frame, task.target.runtime
-    refills = found.pool(3)[0][2 * len(found.spans[0]) :]
-    assert len(refills) == 3 * BEAMS
+    refills = found.pool(3)[0][-3 * BEAMS :]
     for refill in refills:
         span = found.spans[0][refill.span]
         chain = [*refill.pieces, *[frame.pad] * (frame.n_p - len(refill.pieces))]
@@ -83,8 +82,10 @@ def test_nothing_is_never_inserted_where_nothing_was(tasks: Callable[[str], Task
     task = tasks("bert")
     found = infiller(task, TEXTS)
     for spans, pool in zip(found.spans, found.pool(100), strict=True):
-        refills = pool[2 * len(spans) :]
+        refills = pool[-BEAMS * len(spans) :]
         assert all(r.pieces for r in refills if spans[r.span].start == spans[r.span].stop)
+        assert [infill.span for infill in pool[: len(spans)]] == list(range(len(spans)))
+        assert all(len(infill.pieces) == 1 for infill in pool[len(spans) : -BEAMS * len(spans)])
 
 
 def test_without_a_source_domain_there_is_no_contrast(tasks: Callable[[str], Task]) -> None:

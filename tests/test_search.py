@@ -13,7 +13,8 @@ from toy import CORPORA
 from masker import search
 from masker.api import Masker
 from masker.errors import MaskerError
-from masker.search import Candidate, Ranking, Unit, _units, search_texts
+from masker.ranking import Candidate, Ranking, Unit, doubles
+from masker.search import _units, search_texts
 from masker.spans import Span
 from masker.words import WordStyle
 
@@ -147,7 +148,7 @@ def test_what_is_protected_or_forbidden_stays_so(masker: Masker) -> None:
 def test_no_edit_doubles_a_word(masker: Masker) -> None:
     for rewrite in masker.edit(TEXTS, to="positive", strength=0.99, min_score=-100.0, max_edits=3, top=30):
         for option in rewrite.alternatives or ():
-            assert search._doubles(option.text) <= search._doubles(option.source)
+            assert doubles(option.text) <= doubles(option.source)
 
 
 def test_edits_of_one_rewrite_are_apart(masker: Masker) -> None:

@@ -324,8 +324,19 @@ def test_a_line_longer_than_the_window(edit: Cli) -> None:
     """It is scored in windows; nothing is cut off."""
     long = "the food was good here . " * 12
     source = f"{long}it was terrible ."
-    options = ("--to", "positive", "--method", "paper", "--format", "jsonl", "--min-score", "-2", "--protect", "^.*here")
-    record = one(edit(*options, stdin=source.encode()))
+    options = (
+        "--to",
+        "positive",
+        "--method",
+        "paper",
+        "--format",
+        "jsonl",
+        "--min-score",
+        "-2",
+        "--protect",
+        "^.*here",
+    )
+    record = one(edit(*options, "^.*here", stdin=source.encode()))
     (e,) = record["edits"]
     assert e["start"] >= len(long) - 3
     assert record["text"] == source[: e["start"]] + e["new"] + source[e["end"] :]

@@ -27,8 +27,9 @@ def test_json(explain: Cli, masker: Cli, fitted: Path) -> None:
         assert span["source_score"] == pytest.approx(-max(0, span["L3"] - span["L4"]), abs=2e-6)
         assert span["score"] == pytest.approx(span["target_score"] + span["source_score"], abs=2e-6)
     edited = json.loads(
-        masker("edit", "--model", fitted, "--to", "positive", "--method", "paper", "--format", "jsonl",
-               stdin=TEXT.encode()).text
+        masker(
+            "edit", "--model", fitted, "--to", "positive", "--method", "paper", "--format", "jsonl", stdin=TEXT.encode()
+        ).text
     )
     assert record["text"] == edited["text"]
     assert spans[record["chosen"]]["score"] == edited["edits"][0]["score"]

@@ -1,0 +1,178 @@
+"""What the search editor ranks, and by what.
+
+A candidate is one infill written into its text, a draft is a text with one or more candidates put in. Drafts are ranked
+by the sum of
+
+    style * min(log p, log strength)    p: how sure the style classifier is that the text belongs to the target domain,
+    words * min(log q, log strength)    and q how sure its words alone are (`words.WordStyle`)
+    likelihood * log Lt                 of the infills in the target domain
+    similarity * F1                     of the words that the text shares with its source
+    seam * seam                         how much less likely the words beside an edit have become, in nats
+    sure                                if p and q both reach strength
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from masker.errors import MaskerError
+from masker.infilling import Infill
+from masker.padding import Frame
+from masker.runtime import Runtime, to_numpy
+from masker.spans import Span
+from masker.surface import Replacement
+from masker.text import Text
+from masker.vocabulary import Vocabulary
+from masker.words import WordStyle
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What counts for how much; see above. `strength` is how sure is sure enough."""
+
+    strength: float = 0.9
+    style: float = 2.0
+    words: float = 3.0
+    likelihood: float = 0.4
+    similarity: float = 3.0
+    seam: float = 0.4
+    sure: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.strength < 1:
+            raise MaskerError(f"strength is {self.strength}: it is a probability, so between 0 and 1")
+
+    @property
+    def enough(self) -> float:
+        return math.log(self.strength)
+
+    def total(self, unit: "Unit", parts: "Sequence[Candidate]", text: str, log_p: np.ndarray) -> float:
+        """The rank of a unit with some candidates put in, which is `text` then."""
+        style = float(np.minimum(log_p, self.enough) @ (self.style, self.words))
+        style += self.sure * bool(log_p.min() >= self.enough)
+        likelihood, seam = sum(part.infill.log_t for part in parts), sum(part.seam or 0.0 for part in parts)
+        similarity = similarity_of(unit.source, text)
+        return style + self.likelihood * likelihood + self.similarity * similarity + self.seam * seam
+
+    def promise(self, unit: "Unit", infill: Infill, gone: int, odds: float) -> float:
+        """What an infill will probably be worth: the domains' own odds stand in for the classifiers.
+
+        `gone` is how many words it replaces, and `odds` by how much the source domain prefers them, in nats.
+        """
+        log_now = float(unit.log_p.mean())
+        now = log_now - math.log1p(-min(math.exp(log_now), 1 - 1e-9))  # the text's log-odds
+        log_p = -math.log1p(math.exp(-max(-30.0, min(30.0, now + infill.log_t - infill.log_s + odds))))
+        count = unit.words.stop - unit.words.start
+        similarity = 2 * (count - gone) / (2 * count - gone + len(infill.pieces))
+        style = (self.style + self.words) * min(log_p, self.enough)
+        return style + self.likelihood * infill.log_t + self.similarity * similarity
+
+
+@dataclass(frozen=True)
+class Style:
+    """Asks both style classifiers how much texts read like the target domain: log p(to | from or to)."""
+
+    runtime: Runtime
+    vocabulary: Vocabulary
+    frame: Frame
+    window: int
+    to: int
+    from_: int  # columns of the two domains
+    words: WordStyle
+    batch_tokens: int
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """[n, 2] natural logarithms: the encoder's opinion, and that of the words."""
+        start, end, pad = self.frame.start, self.frame.end, self.frame.pad
+        rows = [[*start, *self.vocabulary.read(text).pieces[: self.window], *end] for text in texts]
+        lengths = np.array([len(row) for row in rows], dtype=np.int64)
+        result, order, at = np.zeros((len(rows), 2)), np.argsort(lengths, kind="stable")[::-1], 0
+        while at < len(order):
+            chosen = order[at : at + max(1, self.batch_tokens // lengths[order[at]])]
+            at += len(chosen)
+            ids = np.full((len(chosen), lengths[chosen].max()), pad, dtype=np.int64)
+            for line, k in zip(ids, chosen, strict=True):
+                line[: lengths[k]] = rows[k]
+            attention = (np.arange(ids.shape[1]) < lengths[chosen][:, None]).astype(np.int64)
+            log_p = to_numpy(self.runtime.styles(self.runtime.put(ids), self.runtime.put(attention)))  # [B, D]
+            result[chosen, 0] = self._between(log_p)
+        result[:, 1] = self._between(self.words.log_probs(texts))
+        return result
+
+    def _between(self, log_p: np.ndarray) -> np.ndarray:
+        return log_p[:, self.to] - np.logaddexp(log_p[:, self.to], log_p[:, self.from_])
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One infill written into its text."""
+
+    span: int
+    infill: Infill
+    at: Replacement
+    old_t: float  # log L2 and log L4
+    old_s: float
+    seam: float | None = None  # not looked at yet
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A unit of a text with some candidates put in, what the classifiers say of it, and its rank."""
+
+    parts: tuple[Candidate, ...]
+    text: str
+    log_p: np.ndarray  # [2]
+    total: float
+
+    def reaches(self, enough: float) -> bool:
+        return bool(self.log_p.min() >= enough)
+
+
+@dataclass
+class Unit:
+    """What is edited at a time: a text, or a stretch of sentences of a long one, with the drafts made of it."""
+
+    number: int  # of its text
+    text: Text
+    words: Span
+    log_p: np.ndarray  # [2]
+    candidates: list[Candidate] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)  # the best first
+    before: dict[Span, float] = field(default_factory=dict)  # log L4 of the spans, before anything was changed
+    passes: int = 1
+
+    @property
+    def start(self) -> int:
+        return self.text.words[self.words.start].start
+
+    @property
+    def end(self) -> int:
+        return self.text.words[self.words.stop - 1].end
+
+    @property
+    def source(self) -> str:
+        return self.text.source[self.start : self.end]
+
+    def put(self, parts: Sequence[Candidate]) -> str:
+        """The unit's text with candidates in it."""
+        pieces, at = [], self.start
+        for part in sorted(parts, key=lambda part: part.at.start):
+            pieces += [self.text.source[at : part.at.start], part.at.new]
+            at = part.at.end
+        return "".join([*pieces, self.text.source[at : self.end]])
+
+
+def similarity_of(a: str, b: str) -> float:
+    """F1 of the words that two texts share."""
+    one, other = Counter(a.lower().split()), Counter(b.lower().split())
+    return 2 * (one & other).total() / max(1, one.total() + other.total())
+
+
+def doubles(text: str) -> int:
+    """Words that are followed by themselves."""
+    words = text.lower().split()
+    return sum(a == b and a.isalpha() for a, b in pairwise(words))
