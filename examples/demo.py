@@ -6,8 +6,8 @@ from masker import Masker
 
 EXAMPLES = [
     ("the worst pizza i have ever had .", "positive"),
-    ("I can't believe how RUDE they were!", "positive"),
-    ("My steak was overcooked and not worth the price.", "positive"),
+    ("Our waitress was slow and the soup was bland.", "positive"),
+    ("The film won the award. The film was shot in Rome.", "fused"),
     ("Best coffee in town!", "negative"),
     ("The staff is so friendly and the food is always fresh.", "negative"),
     ("We will definitely be back.", "negative"),
@@ -21,7 +21,7 @@ def main() -> None:
     masker = Masker.from_pretrained()
     for text, to in EXAMPLES:
         rewrite = masker.edit(text, to=to)
-        console.print(f"[dim]to {to}, Score {rewrite.score:.3f}[/]  ", end="", highlight=False)
+        console.print(f"[dim]to {to}, score {rewrite.score:.2f}[/]  ", end="", highlight=False)
         console.print(rewrite if console.is_terminal else str(rewrite), soft_wrap=True, markup=False, highlight=False)
 
     text, to = EXAMPLES[3]

@@ -222,6 +222,7 @@ class Masker:
         from masker.ranking import Ranking
         from masker.search import search_texts
 
+        task = task.exact or task  # many candidates are close
         style, longest = self._style(task)
         return partial(search_texts, task, style, ranking=Ranking(**knobs), longest=longest, **shared)
 
@@ -229,7 +230,7 @@ class Masker:
         """What `masker.search` needs: the task, the style classifier, and how long a text is edited as one."""
         task = self._task(to, from_, source_score=True, protect=None, forbid=())
         self._editor(task, "search", None, None, None, 0)  # only to check that it can
-        return task, *self._style(task)
+        return task.exact or task, *self._style(task)
 
     def _style(self, task: Task) -> "tuple[Style, int | None]":
         from masker.ranking import Style
@@ -237,7 +238,8 @@ class Masker:
         names, longest = self.model.domains, self.model.settings.longest
         assert self.model.words
         assert task.from_
-        style = Style(self._runtime, task.vocabulary, task.frame, task.window, names.index(task.to),
+        runtime = self._runtime.exact or self._runtime
+        style = Style(runtime, task.vocabulary, task.frame, task.window, names.index(task.to),
                       names.index(task.from_), self.model.words, self.batch_tokens)  # fmt: skip
         return style, max((longest[name] for name in (task.to, task.from_) if name in longest), default=None)
 

@@ -157,6 +157,11 @@ class Unit:
     def source(self) -> str:
         return self.text.source[self.start : self.end]
 
+    def has(self, span: Span) -> bool:
+        """Whether a span is to be edited here. What could be inserted between two units belongs to the second."""
+        end = self.words.stop + (self.words.stop == len(self.text.words))
+        return self.words.start <= span.start < end and span.stop <= self.words.stop
+
     def put(self, parts: Sequence[Candidate]) -> str:
         """The unit's text with candidates in it."""
         pieces, at = [], self.start

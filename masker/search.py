@@ -72,7 +72,7 @@ def _units(text: Text, longest: int | None) -> Iterator[Span]:
         return
     ends = [i + 1 for i in range(len(text.words)) if text.word(i)[-1] in ".!?…" and text.word(i) != "..."]
     start = 0
-    for end, after in zip([*ends], [*ends[1:], len(text.words)], strict=True):
+    for end, after in zip(ends, [*ends[1:], len(text.words)], strict=True):
         if after <= end:
             break
         if text.bounds[after] - text.bounds[start] > longest:
@@ -85,7 +85,7 @@ def _find_candidates(task: Task, units: Sequence[Unit], ranking: Ranking) -> Non
     """The candidates of each unit that promise most, before the classifier has read any of them."""
     texts, keep = [unit.text for unit in units], [task.keep(unit.text) for unit in units]
     spans = [
-        [span for span in enumerate_spans(unit.text, task.frame.n_p, kept) if _inside(span, unit.words)]
+        [span for span in enumerate_spans(unit.text, task.frame.n_p, kept) if unit.has(span)]
         for unit, kept in zip(units, keep, strict=True)
     ]
     infiller = Infiller(
@@ -118,10 +118,6 @@ def _find_candidates(task: Task, units: Sequence[Unit], ranking: Ranking) -> Non
                 results.add(result)  # of two ways to the same text the one that promises more
         unit.before = dict(zip(spans[k], old_s.tolist(), strict=True))
         unit.passes += int(infiller.passes[k])
-
-
-def _inside(span: Span, words: Span) -> bool:
-    return words.start <= span.start and span.stop <= words.stop
 
 
 def _rank(task: Task, style: Style, units: Sequence[Unit], ranking: Ranking) -> None:
@@ -191,12 +187,12 @@ def _add_edits(task: Task, style: Style, units: Sequence[Unit], ranking: Ranking
     for unit in units:
         most = len(unit.drafts[0].parts)
         longest = [draft for draft in unit.drafts if len(draft.parts) == most][:WIDTH]
-        found = {
+        found = dict.fromkeys(
             tuple(sorted((*draft.parts, other), key=lambda part: part.at.start))
             for draft in longest
             for other in unit.candidates
             if all(_apart(part, other) for part in draft.parts)
-        }
+        )
         parts.append(sorted(found, key=lambda p: -sum(c.infill.log_t for c in p))[: 2 * JUDGED])
     drafts = [
         [draft for draft in of_unit if doubles(draft.text) <= doubles(unit.source)]

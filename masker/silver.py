@@ -198,7 +198,7 @@ def _step(
         flipped = [row for row, verdict in zip(rows, verdicts, strict=True) if verdict == settings.to]
         dropped["style"] += len(rows) - len(flipped)
         rows = flipped
-    file.write("".join(_row(*row, settings.synthetic) for row in rows).encode())
+    file.write("".join(as_row(*row, settings.synthetic) for row in rows).encode())
     file.flush()
     os.fsync(file.fileno())
     return replace(
@@ -206,7 +206,7 @@ def _step(
     )
 
 
-def _row(number: int, rewrite: Rewrite, alike: float, synthetic: str) -> str:
+def as_row(number: int, rewrite: Rewrite, alike: float, synthetic: str) -> str:
     sides = [rewrite.text, rewrite.source]
     edits = json.dumps(rewrite.to_dict()["edits"], ensure_ascii=False)
     figures = (f"{rewrite.score:.6g}", f"{alike:.4f}", str(number))

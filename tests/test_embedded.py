@@ -29,18 +29,28 @@ def test_its_domains_are_each_others_counterpart(masker: Masker) -> None:
     ("source", "to", "text"),
     [
         ("the worst pizza i have ever had .", "positive", "the best pizza i have ever had ."),
-        ("I can't believe how RUDE they were!", "positive", "I can't believe how GOOD they were!"),
-        ("I do not recommend this place.", "positive", "I do recommend this place."),
+        ("I do not recommend this place.", "positive", "I highly recommend this place."),
         ("Best coffee in town!", "negative", "Worst coffee in town!"),
         ("We will definitely be back.", "negative", "We will not be back."),
+        ("The film won the award. The film was shot in Rome.", "fused", "The film won the award and was shot in Rome."),
     ],
 )
 def test_it_rewrites(masker: Masker, source: str, to: str, text: str) -> None:
     rewrite = masker.edit(source, to=to)
     assert rewrite.text == text
-    [edit] = rewrite.edits
-    assert source[edit.start : edit.end] == edit.old
-    assert edit.apply(source) == text
+    for edit in reversed(rewrite.edits):
+        assert source[edit.start : edit.end] == edit.old
+        source = edit.apply(source)
+    assert source == text
+
+
+def test_the_papers_method_stays(masker: Masker) -> None:
+    source = "the worst pizza i have ever had ."
+    rewrite = masker.edit(source, to="positive", method="paper")
+    explained = masker.explain(source, to="positive")
+    assert rewrite.text == explained.rewrite.text == "the best pizza i have ever had ."
+    assert explained.chosen is not None
+    assert rewrite.score == pytest.approx(explained.chosen.score, abs=1e-4)
 
 
 def test_its_card_tells_how_it_was_made() -> None:

@@ -167,6 +167,16 @@ def test_a_long_text_is_edited_sentence_by_sentence(masker: Masker) -> None:
     assert rewrite.text.endswith("we like it .")
 
 
+def test_a_place_between_two_units_belongs_to_one_of_them(masker: Masker) -> None:
+    text = masker.model.vocabulary.read("the food . the staff .")
+    one, two = (Unit(0, text, Span(*words), np.zeros(2)) for words in ((0, 3), (3, 6)))
+    assert [u.has(Span(3, 3)) for u in (one, two)] == [False, True]
+    assert [u.has(Span(6, 6)) for u in (one, two)] == [False, True]
+    assert [u.has(Span(0, 0)) for u in (one, two)] == [True, False]
+    assert [u.has(Span(2, 4)) for u in (one, two)] == [False, False]
+    assert [u.has(Span(0, 3)) for u in (one, two)] == [True, False]
+
+
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=6), st.integers(4, 30))
 def test_units_are_whole_sentences_that_fit(sizes: list[int], longest: int) -> None:
     vocabulary = UNIT_VOCABULARY

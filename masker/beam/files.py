@@ -25,7 +25,7 @@ from masker.beam.blocks import Block, located, plan, read
 from masker.editing import Rewrite
 from masker.errors import MaskerError
 from masker.parallel import Job, render
-from masker.silver import COLUMNS, SilverSettings, _row, similarity
+from masker.silver import COLUMNS, SilverSettings, as_row, similarity
 
 FORMATS = {".txt": "lines", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet"}
 
@@ -106,7 +106,7 @@ class _Write(beam.DoFn):
             why = _why_no_pair(outcome, settings)
             Metrics.counter("masker", "silver_" + (why or "kept")).inc()
             if why is None:
-                yield _row(number, outcome, similarity(outcome.source, outcome.text), settings.synthetic)
+                yield as_row(number, outcome, similarity(outcome.source, outcome.text), settings.synthetic)
 
 
 def _why_no_pair(outcome: Any, settings: SilverSettings) -> str | None:
