@@ -336,7 +336,7 @@ def test_a_line_longer_than_the_window(edit: Cli) -> None:
         "--protect",
         "^.*here",
     )
-    record = one(edit(*options, "^.*here", stdin=source.encode()))
+    record = one(edit(*options, stdin=source.encode()))
     (e,) = record["edits"]
     assert e["start"] >= len(long) - 3
     assert record["text"] == source[: e["start"]] + e["new"] + source[e["end"] :]
