@@ -16,6 +16,8 @@ def facts(model: "PaddedMLM", name: str) -> Iterator[tuple[str, str]]:
     yield "n_p", f"{settings.n_p} masks a span, so up to {settings.n_p} pieces are deleted and inserted"
     yield "window", f"{settings.window} pieces"
     yield "vocabulary", f"{len(model.vocabulary):,} pieces"
+    for name, knobs in settings.search.items():
+        yield "search", f"to {name}: {_knobs(knobs)}"
     for stage in settings.made:
         yield stage["stage"], f"{stage['steps']} steps, base: {stage['base']}, {stage['device']}, {stage['date']}"
         for corpus in stage["data"]:
@@ -44,11 +46,14 @@ def model_card(model: "PaddedMLM") -> str:
     lines += ["## How it was made", ""]
     for number, stage in enumerate(settings.made, 1):
         lines += _stage(number, stage)
+    if settings.search:
+        lines += ["", "## Knobs of the search editor", "",
+                  *(f"- to `{name}`: {_knobs(knobs)}" for name, knobs in settings.search.items())]  # fmt: skip
     lines += [
         "", "## Limits", "",
-        "Edits are at most n_p pieces long, and the pieces of one edit are predicted independently of each other, so "
-        "they can clash. The model knows the style of its corpora only, with whatever bias they carry; it does not "
-        "know what is true. Read what it writes before you publish it.", "",
+        "Edits are at most n_p pieces long, and by the paper's method the pieces of one edit are predicted "
+        "independently of each other, so they can clash. The model knows the style of its corpora only, with whatever "
+        "bias they carry; it does not know what is true. Read what it writes before you publish it.", "",
     ]  # fmt: skip
     return "\n".join(lines)
 
@@ -66,6 +71,10 @@ def _stage(number: int, stage: dict[str, Any]) -> list[str]:
     lines += ["", "| score | value |", "|---|---|", *(f"| {k} | {v} |" for k, v in stage["scores"].items()), ""]
     chosen = ", ".join(f"{k} {v}" for k, v in stage["settings"].items() if v is not None)
     return [*lines, f"Settings: {chosen}.", ""]
+
+
+def _knobs(knobs: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in knobs.items())
 
 
 def _cell(text: str) -> str:
