@@ -30,7 +30,7 @@ def edit(
     method: Annotated[str | None, typer.Option("--method", help="search (the default) or paper.")] = None,
     strength: Annotated[
         float | None,
-        typer.Option("--strength", help="How sure of --to the style classifier must be: edit until then [0 to 1]."),
+        typer.Option("--strength", help="Edit until both style classifiers are so sure of --to [0 to 1]."),
     ] = None,
     max_edits: Annotated[
         int | None, typer.Option("--max-edits", help="Up to so many edits a text [default: 2, or 1 with paper].")

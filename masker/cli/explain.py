@@ -29,9 +29,10 @@ def explain(
     max_words: o.MaxWords = 2000,
     device: o.Device = None,
 ) -> None:
-    """Show the scores of every span of a text.
+    """Show the scores of every span of a text, by the paper's method.
 
-    The table of the paper's appendix: likelihoods L1 to L4, the scores made of them, and the edit that they lead to.
+    The table of the paper's appendix: likelihoods L1 to L4, the scores made of them, and the edit that they lead to
+    (what masker edit --method paper makes).
     """
     choice("format", format, ["table", "json"])
     if plot is not None:
