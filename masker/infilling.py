@@ -1,7 +1,7 @@
 """Beyond the best piece for every mask: infills that the target domain likes and the source domain does not.
 
 A span is asked about as in the paper, but with the `TOP` best pieces of every mask. Contrast(piece) = 2 log Pt - log Ps
-then gives a second infill of one piece, and, piece by piece from the left, each choice seen by the next, two more.
+then gives further infills of one piece, and, piece by piece from the left, each choice seen by the next, two more.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,6 +18,7 @@ from masker.text import Text
 
 TOP = 8  # pieces a mask, among which contrast chooses
 BEAMS = 2  # first pieces from which a span is refilled
+SINGLES = 4  # infills of one piece alone
 
 
 @dataclass(frozen=True)
@@ -54,48 +55,68 @@ class Infiller:
         self.best = np.zeros((size, n_p, TOP), dtype=np.int64)
         self.log_t, self.log_s = np.zeros((2, size, n_p, TOP), dtype=np.float32)
         self.old_t, self.old_s = np.zeros((2, size))  # log L2 and log L4
+        self.words_s = np.zeros(size)  # log L4 without the [PAD]s: of the words, whatever is thought of their number
         for batch in _batches(self._lengths, None, batch_tokens):
             shown = np.zeros((len(batch), 0), dtype=np.int64)
             self.best[batch], self.log_t[batch], self.log_s[batch], old = self._ask(batch, shown, slice(0, n_p))
             self.old_t[batch], self.old_s[batch] = old.sum(1).T
+            real = np.arange(n_p) < self._rows[batch, 3][:, None]
+            self.words_s[batch] = np.where(real, old[:, :, 1], 0.0).sum(1)
 
-    def choices(self) -> tuple[np.ndarray, np.ndarray]:
-        """[2, S, n_p] which of the TOP pieces: the best one, and the one of most contrast; and [S] log-odds of change.
-
-        The log-odds say by how much the source domain prefers the old words and the target domain the new ones.
+    def worth(self) -> np.ndarray:
+        """[S] how much a span is worth to be refilled: by how much the source domain prefers the old words and the
+        target domain new ones, in nats, times how sure the target domain is of them.
         """
         contrast = _contrast(self.log_t, self.log_s)
         empty = self._rows[:, 3] == 0
         pad = self.best == self._frame.pad
         contrast[:, 0][empty[:, None] & pad[:, 0]] = -np.inf  # nothing for nothing is no edit
-        chosen = np.stack([np.zeros(contrast.shape[:2], dtype=np.int64), contrast.argmax(2)])
-        log_t, log_s = (np.take_along_axis(x, chosen[1][:, :, None], 2).sum((1, 2)) for x in (self.log_t, self.log_s))
-        first_t, first_s = self.log_t[:, :, 0].sum(1), self.log_s[:, :, 0].sum(1)
-        change = (self.old_s - self.old_t) + np.stack([first_t - first_s, log_t - log_s])
-        worth = np.exp(0.5 * np.stack([first_t, log_t])) * change
-        return chosen, worth.max(0)
+        chosen = np.stack([np.zeros(contrast.shape[:2], dtype=np.int64), contrast.argmax(2)])[..., None]
+        log_t, log_s = (np.take_along_axis(x[None], chosen, 3).sum((2, 3)) for x in (self.log_t, self.log_s))
+        worth: np.ndarray = (np.exp(0.5 * log_t) * (self.old_s - self.old_t + log_t - log_s)).max(0)
+        return worth
 
     def pool(self, refilled: int) -> list[list[Infill]]:
         """Per text: the infills of all its spans, and refills of the `refilled` ones most worth it."""
-        chosen, worth = self.choices()
+        singles, log_t, log_s = self._singles()
+        worth = self.worth()
         pools: list[list[Infill]] = []
         rows = []
         for k in range(len(self.texts)):
             at, end = self.ends[k], self.ends[k + 1]
-            best = [self._infill(at, row, chosen[0, row]) for row in range(at, end)]
-            other = [self._infill(at, row, chosen[1, row]) for row in range(at, end)]
+            pools.append([self._infill(at, row) for row in range(at, end)])
             # masks that are filled alone do not know of each other: several pieces come together only in refills
-            pools.append([*best, *(infill for infill in other if len(infill.pieces) == 1)])
+            pools[-1] += [
+                Infill(row - at, (int(singles[row, j]),), float(log_t[row, j]), float(log_s[row, j]))
+                for row in range(at, end)
+                for j in range(SINGLES)
+                if log_t[row, j] > -np.inf
+            ]
             rows.append(at + np.argsort(-worth[at:end], kind="stable")[:refilled])
         if refilled and len(self._rows):
             for row, infill in self._refill(np.concatenate(rows)):
                 pools[self._text[row]].append(infill)
         return pools
 
-    def _infill(self, at: int, row: int, chosen: np.ndarray) -> Infill:
-        slots = np.arange(self._frame.n_p)
-        log_t, log_s = (float(x[row, slots, chosen].sum()) for x in (self.log_t, self.log_s))
-        return Infill(row - at, self._pieces(self.best[row, slots, chosen]), log_t, log_s)
+    def _singles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """[S, SINGLES] pieces that could stand alone in a span, by contrast, and log Pt, log Ps; -inf where none."""
+        is_pad = self.best == self._frame.pad
+        rest = is_pad[:, 1:]
+        alone = rest.any(2).all(1)  # [S] whether the other masks could be [PAD]
+        log_t, log_s = (
+            x[:, 0] + np.where(rest, x[:, 1:], 0.0).sum((1, 2))[:, None] for x in (self.log_t, self.log_s)
+        )  # [S, TOP]
+        contrast = np.where(is_pad[:, 0] | ~alone[:, None], -np.inf, _contrast(log_t, log_s))
+        order = np.argsort(-contrast, 1, kind="stable")[:, :SINGLES]
+        pieces, log_t, log_s, contrast = (
+            np.take_along_axis(x, order, 1) for x in (self.best[:, 0], log_t, log_s, contrast)
+        )
+        return pieces, np.where(contrast > -np.inf, log_t, -np.inf), log_s
+
+    def _infill(self, at: int, row: int) -> Infill:
+        """The best piece for every mask, as in the paper."""
+        log_t, log_s = (float(x[row, :, 0].sum()) for x in (self.log_t, self.log_s))
+        return Infill(row - at, self._pieces(self.best[row, :, 0]), log_t, log_s)
 
     def _pieces(self, ids: np.ndarray) -> tuple[int, ...]:
         return tuple(int(i) for i in ids if i != self._frame.pad)

@@ -6,8 +6,10 @@ by the sum of
     style * min(log p, log strength)    p: how sure the style classifier is that the text belongs to the target domain,
     words * min(log q, log strength)    and q how sure its words alone are (`words.WordStyle`)
     likelihood * log Lt                 of the infills in the target domain
-    similarity * F1                     of the words that the text shares with its source
-    seam * seam                         how much less likely the words beside an edit have become, in nats
+    similarity * F2                     of the words that the text shares with its source: words lost count for more
+                                        than words added
+    fit * fit                           how much less likely the words that stay have become, in nats: they do not go
+                                        with an edit, or still speak for the source domain
     sure                                if p and q both reach strength
 """
 
@@ -38,8 +40,8 @@ class Ranking:
     style: float = 2.0
     words: float = 3.0
     likelihood: float = 0.4
-    similarity: float = 3.0
-    seam: float = 0.4
+    similarity: float = 8.0
+    fit: float = 0.5
     sure: float = 1.0
 
     def __post_init__(self) -> None:
@@ -50,13 +52,13 @@ class Ranking:
     def enough(self) -> float:
         return math.log(self.strength)
 
-    def total(self, unit: "Unit", parts: "Sequence[Candidate]", text: str, log_p: np.ndarray) -> float:
+    def total(self, unit: "Unit", parts: "Sequence[Candidate]", text: str, log_p: np.ndarray, fit: float) -> float:
         """The rank of a unit with some candidates put in, which is `text` then."""
         style = float(np.minimum(log_p, self.enough) @ (self.style, self.words))
         style += self.sure * bool(log_p.min() >= self.enough)
-        likelihood, seam = sum(part.infill.log_t for part in parts), sum(part.seam or 0.0 for part in parts)
-        similarity = similarity_of(unit.source, text)
-        return style + self.likelihood * likelihood + self.similarity * similarity + self.seam * seam
+        likelihood = sum(part.infill.log_t for part in parts)
+        similarity = similarity_of(text, unit.source)
+        return style + self.likelihood * likelihood + self.similarity * similarity + self.fit * fit
 
     def promise(self, unit: "Unit", infill: Infill, gone: int, odds: float) -> float:
         """What an infill will probably be worth: the domains' own odds stand in for the classifiers.
@@ -67,7 +69,7 @@ class Ranking:
         now = log_now - math.log1p(-min(math.exp(log_now), 1 - 1e-9))  # the text's log-odds
         log_p = -math.log1p(math.exp(-max(-30.0, min(30.0, now + infill.log_t - infill.log_s + odds))))
         count = unit.words.stop - unit.words.start
-        similarity = 2 * (count - gone) / (2 * count - gone + len(infill.pieces))
+        similarity = 5 * (count - gone) / (5 * count - gone + len(infill.pieces))
         style = (self.style + self.words) * min(log_p, self.enough)
         return style + self.likelihood * infill.log_t + self.similarity * similarity
 
@@ -87,10 +89,18 @@ class Style:
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """[n, 2] natural logarithms: the encoder's opinion, and that of the words."""
+        return np.stack([self.of_encoder(texts), self.of_words(texts)], 1)
+
+    def of_words(self, texts: Sequence[str]) -> np.ndarray:
+        """[n], without asking the model."""
+        return self._between(self.words.log_probs(texts))
+
+    def of_encoder(self, texts: Sequence[str]) -> np.ndarray:
+        """[n], a pass each."""
         start, end, pad = self.frame.start, self.frame.end, self.frame.pad
         rows = [[*start, *self.vocabulary.read(text).pieces[: self.window], *end] for text in texts]
         lengths = np.array([len(row) for row in rows], dtype=np.int64)
-        result, order, at = np.zeros((len(rows), 2)), np.argsort(lengths, kind="stable")[::-1], 0
+        result, order, at = np.zeros(len(rows)), np.argsort(lengths, kind="stable")[::-1], 0
         while at < len(order):
             chosen = order[at : at + max(1, self.batch_tokens // lengths[order[at]])]
             at += len(chosen)
@@ -99,8 +109,7 @@ class Style:
                 line[: lengths[k]] = rows[k]
             attention = (np.arange(ids.shape[1]) < lengths[chosen][:, None]).astype(np.int64)
             log_p = to_numpy(self.runtime.styles(self.runtime.put(ids), self.runtime.put(attention)))  # [B, D]
-            result[chosen, 0] = self._between(log_p)
-        result[:, 1] = self._between(self.words.log_probs(texts))
+            result[chosen] = self._between(log_p)
         return result
 
     def _between(self, log_p: np.ndarray) -> np.ndarray:
@@ -111,12 +120,10 @@ class Style:
 class Candidate:
     """One infill written into its text."""
 
-    span: int
     infill: Infill
     at: Replacement
     old_t: float  # log L2 and log L4
     old_s: float
-    seam: float | None = None  # not looked at yet
 
 
 @dataclass(frozen=True)
@@ -127,6 +134,7 @@ class Draft:
     text: str
     log_p: np.ndarray  # [2]
     total: float
+    misfits: tuple[tuple[float, int], ...] = ()  # words that have become less likely: by how much, and which
 
     def reaches(self, enough: float) -> bool:
         return bool(self.log_p.min() >= enough)
@@ -142,7 +150,7 @@ class Unit:
     log_p: np.ndarray  # [2]
     candidates: list[Candidate] = field(default_factory=list)
     drafts: list[Draft] = field(default_factory=list)  # the best first
-    before: dict[Span, float] = field(default_factory=dict)  # log L4 of the spans, before anything was changed
+    before: dict[Span, float] = field(default_factory=dict)  # likelihood of spans in the source domain, in nats
     passes: int = 1
 
     @property
@@ -171,10 +179,44 @@ class Unit:
         return "".join([*pieces, self.text.source[at : self.end]])
 
 
-def similarity_of(a: str, b: str) -> float:
-    """F1 of the words that two texts share."""
-    one, other = Counter(a.lower().split()), Counter(b.lower().split())
-    return 2 * (one & other).total() / max(1, one.total() + other.total())
+class Edited:
+    """A whole text with candidates put in. `old` tells which of its words were there before, and which they were."""
+
+    def __init__(self, vocabulary: Vocabulary, unit: Unit, parts: Sequence[Candidate]) -> None:
+        self.parts = sorted(parts, key=lambda part: part.at.start)
+        pieces, at = list[str](), 0
+        for part in self.parts:
+            pieces += [unit.text.source[at : part.at.start], part.at.new]
+            at = part.at.end
+        self.text = vocabulary.read("".join([*pieces, unit.text.source[at:]]))
+        places = {(word.start, word.end): i for i, word in enumerate(unit.text.words)}
+        homes = {j: self.home(word.start, word.end) for j, word in enumerate(self.text.words)}
+        self.old = {j: places[home] for j, home in homes.items() if home in places}
+        self._count = len(unit.text.words)
+
+    def home(self, start: int, end: int) -> tuple[int, int] | None:
+        """Where in the source characters stand; None if some of them are new."""
+        shift = 0
+        for part in self.parts:
+            begin = part.at.start + shift
+            if end <= begin:
+                break
+            if start < begin + len(part.at.new):
+                return None
+            shift += len(part.at.new) - (part.at.end - part.at.start)
+        return start - shift, end - shift
+
+    def near(self, reach: int) -> list[int]:
+        """The old words that stand at most so many words away from an edit."""
+        run = [-1, *(self.old.get(j) for j in range(len(self.text.words))), self._count]
+        edges = [j for j, (a, b) in enumerate(pairwise(run)) if a is None or b is None or b != a + 1]
+        return [j for j in self.old if any(-reach <= j - edge < reach for edge in edges)]
+
+
+def similarity_of(text: str, source: str) -> float:
+    """F2 of the words that a text shares with its source."""
+    new, old = Counter(text.lower().split()), Counter(source.lower().split())
+    return 5 * (new & old).total() / max(1, new.total() + 4 * old.total())
 
 
 def doubles(text: str) -> int:

@@ -10,7 +10,7 @@ TargetScore = L1 - L2        SourceScore = -max(0, L3 - L4)        Score = Targe
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
@@ -119,6 +119,22 @@ class Sheet:
             answers.append((batch, self._asked_source(self._source, masked, put(self.infills[batch])[:, :, None])))
         for batch, columns in answers:
             self.log_L[2:, batch] = _together([columns]).T
+
+    def words(self) -> list[np.ndarray]:
+        """Per text: log-likelihoods of its spans' words in the target domain, whatever it thinks of their number."""
+        side, result = self._target, np.zeros(self.ends[-1])
+        put = side.runtime.put
+        flat, table = put(self._flat), put(self._rows)
+        answers = []
+        for batch in _batches(self._lengths, None, self._budget):
+            masked = self._mask(flat, table[put(batch)], batch)
+            old = masked.targets[:, :, None]
+            answer = side.runtime(masked.with_domain(side.token), masked.attention, masked.slots, old, None, 0)
+            answers.append((batch, answer.asked_log_p))
+        for batch, log_p in answers:
+            real = np.arange(self._frame.n_p) < self._rows[batch, 3][:, None]  # the masks that are not [PAD]
+            result[batch] = np.where(real, to_numpy(log_p)[:, :, 0], 0.0).sum(1)
+        return [result[a:b] for a, b in pairwise(self.ends)]
 
     def scores(self, k: int) -> SpanScores:
         """Those of text k. Answers that come later show up in them."""

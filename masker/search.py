@@ -1,28 +1,41 @@
 """The search editor: the best of many candidates, and no more edits than are needed.
 
 Every span of a text is infilled in several ways (`infilling`), the candidates that promise most are read by the style
-classifiers, the best of them looked at closely, and ranked (`ranking`). A text's gain over leaving it alone is the
-score of its edits. A text that reads as the target domain already is left alone; a second edit is made only where the
-best single one does not reach `strength`.
+classifiers, and the best of them looked at closely: do the words that stay go with them? Then they are ranked
+(`ranking`). A text's gain over leaving it alone is the score of its edits. A text that reads as the target domain
+already is left alone; a second edit is tried only where the best single one does not reach `strength` or leaves a word
+that does not fit, and it is found with the first one in place.
 """
 
 import math
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
 from masker.editing import Edit, Rewrite, Task, written
 from masker.infilling import Infill, Infiller
-from masker.ranking import Candidate, Draft, Ranking, Style, Unit, doubles
+from masker.ranking import Candidate, Draft, Edited, Ranking, Style, Unit, doubles
 from masker.scoring import Sheet
 from masker.spans import Span, enumerate_spans, protected_words
+from masker.surface import Replacement
 from masker.text import Text
 
 REFILLED = 16  # spans a text that are also filled piece by piece
 JUDGED = 48  # candidates a text that the style classifier reads
-FINALISTS = 6  # candidates whose seams are looked at
-WIDTH = 4  # rewrites that further edits are added to
+ASKED = 8  # of them at a time
+FINALISTS = 6  # drafts that are looked at closely
+LOOKED = 3  # of them at a time
+REACH = 8  # words from an edit up to which they are looked at
+SLACK = 0.5  # nats by which any word may be less likely
+MISFIT = 1.0  # nats from which on a word does not fit, and another edit is tried
+WIDTH = 3  # drafts that further edits are added to
+WORST = 2  # words of such a draft that are filled anew, with its edits in place
+NARROW = 2  # words of the spans in which that is done
+AGAIN = 4  # spans with them that are also filled piece by piece
+FRESH = 16  # candidates from there
 
 
 def search_texts(
@@ -37,7 +50,7 @@ def search_texts(
 def find(
     task: Task, style: Style, sources: Sequence[str], ranking: Ranking, *, longest: int | None = None
 ) -> list[Unit]:
-    """What is to be edited, with its candidates: all that the masked LM is needed for, bar the seams."""
+    """What is to be edited, with its candidates: all that the masked LM is needed for, bar the close look."""
     texts = [task.vocabulary.read(source) for source in sources]
     unsure = np.full(2, -np.inf)
     units = [Unit(k, text, words, unsure) for k, text in enumerate(texts) for words in _units(text, longest)]
@@ -53,14 +66,20 @@ def choose(
 ) -> list[Rewrite]:  # fmt: skip
     """The best rewrites that can be made of candidates."""
     going = [unit for unit in units if unit.log_p.min() < ranking.enough]
-    _rank(task, style, going, ranking)
+    wanted = max(WIDTH, top)
+    _rank(task, style, going, ranking, wanted)
     for _ in range(1, int(max_edits)):
-        going = [unit for unit in going if unit.drafts and not unit.drafts[0].reaches(ranking.enough)]
-        _add_edits(task, style, going, ranking)
+        going = [unit for unit in going if unit.drafts and _lacks(unit.drafts[0], ranking)]
+        _add_edits(task, style, going, ranking, wanted)
     by_text: dict[int, list[Unit]] = {}
     for unit in units:
         by_text.setdefault(unit.number, []).append(unit)
     return [_rewrite(task, source, by_text.get(k, []), ranking, min_score, top) for k, source in enumerate(sources)]
+
+
+def _lacks(draft: Draft, ranking: Ranking) -> bool:
+    """Whether another edit is worth a try: it does not reach `strength` yet, or has left a word that does not fit."""
+    return not draft.reaches(ranking.enough) or any(lost < -MISFIT for lost, _ in draft.misfits)
 
 
 def _units(text: Text, longest: int | None) -> Iterator[Span]:
@@ -83,122 +102,181 @@ def _units(text: Text, longest: int | None) -> Iterator[Span]:
 
 def _find_candidates(task: Task, units: Sequence[Unit], ranking: Ranking) -> None:
     """The candidates of each unit that promise most, before the classifier has read any of them."""
-    texts, keep = [unit.text for unit in units], [task.keep(unit.text) for unit in units]
+    keep = [task.keep(unit.text) for unit in units]
     spans = [
         [span for span in enumerate_spans(unit.text, task.frame.n_p, kept) if unit.has(span)]
         for unit, kept in zip(units, keep, strict=True)
     ]
-    infiller = Infiller(
-        texts, spans, target=task.target, source=task.source, frame=task.frame, window=task.window,
-        allowed=task.allowed(), batch_tokens=task.batch_tokens,
-    )  # fmt: skip
+    infiller = _infiller(task, [unit.text for unit in units], spans)
     for k, (unit, pool) in enumerate(zip(units, infiller.pool(REFILLED), strict=True)):
-        old_t, old_s = (x[infiller.ends[k] : infiller.ends[k + 1]] for x in (infiller.old_t, infiller.old_s))
-        fixed = protected_words(unit.text, keep[k])
-        unique: dict[tuple[int, tuple[int, ...]], Infill] = {}
-        for infill in pool:
-            key = infill.span, infill.pieces
-            if key not in unique or infill.log_t > unique[key].log_t:
-                unique[key] = infill
-        gone = [span.stop - span.start for span in spans[k]]
-        promises = {
-            key: ranking.promise(unit, infill, gone[infill.span], float(old_s[infill.span] - old_t[infill.span]))
-            for key, infill in unique.items()
-        }
+        rows = slice(infiller.ends[k], infiller.ends[k + 1])
         doubled, results = doubles(unit.source), set()
-        for key in sorted(unique, key=promises.__getitem__, reverse=True):
-            infill = unique[key]
+        for made in _written(
+            task, unit, unit.text, spans[k], pool, infiller.old_t[rows], infiller.old_s[rows], ranking
+        ):
             if len(unit.candidates) == JUDGED:
                 break
-            if at := written(task, unit.text, spans[k][infill.span], infill.pieces, fixed):
-                made = Candidate(infill.span, infill, at, float(old_t[infill.span]), float(old_s[infill.span]))
-                result = unit.put([made])
-                if result not in results and doubles(result) <= doubled:
-                    unit.candidates.append(made)
-                results.add(result)  # of two ways to the same text the one that promises more
-        unit.before = dict(zip(spans[k], old_s.tolist(), strict=True))
+            result = unit.put([made])
+            if result not in results and doubles(result) <= doubled:
+                unit.candidates.append(made)
+            results.add(result)  # of two ways to the same text the one that promises more
+        unit.before = dict(zip(spans[k], infiller.words_s[rows].tolist(), strict=True))
         unit.passes += int(infiller.passes[k])
 
 
-def _rank(task: Task, style: Style, units: Sequence[Unit], ranking: Ranking) -> None:
+def _infiller(task: Task, texts: Sequence[Text], spans: Sequence[Sequence[Span]]) -> Infiller:
+    return Infiller(
+        texts, spans, target=task.target, source=task.source, frame=task.frame, window=task.window,
+        allowed=task.allowed(), batch_tokens=task.batch_tokens,
+    )  # fmt: skip
+
+
+def _written(
+    task: Task, unit: Unit, text: Text, spans: Sequence[Span], pool: Sequence[Infill], old_t: np.ndarray,
+    old_s: np.ndarray, ranking: Ranking,
+) -> Iterator[Candidate]:  # fmt: skip
+    """The infills that can be written into a text, each once, those that promise most first."""
+    unique: dict[tuple[int, tuple[int, ...]], Infill] = {}
+    for infill in pool:
+        key = infill.span, infill.pieces
+        if key not in unique or infill.log_t > unique[key].log_t:
+            unique[key] = infill
+    promises = {
+        key: ranking.promise(unit, infill, _size(spans[infill.span]), float((old_s - old_t)[infill.span]))
+        for key, infill in unique.items()
+    }
+    fixed = protected_words(text, task.keep(text))
+    for key in sorted(unique, key=promises.__getitem__, reverse=True):
+        k = unique[key].span
+        if at := written(task, text, spans[k], unique[key].pieces, fixed):
+            yield Candidate(unique[key], at, float(old_t[k]), float(old_s[k]))
+
+
+def _size(span: Span) -> int:
+    return span.stop - span.start
+
+
+def _rank(task: Task, style: Style, units: Sequence[Unit], ranking: Ranking, wanted: int) -> None:
     """Drafts of one edit each: read by the classifiers, then the finalists looked at closely."""
     alone = [[(candidate,) for candidate in unit.candidates] for unit in units]
-    _look_at_seams(task, units, _drafts(style, units, alone, ranking), ranking)
+    _look_closely(task, units, _drafts(style, units, alone, ranking), ranking, wanted)
 
 
 def _drafts(
     style: Style, units: Sequence[Unit], parts: Sequence[Sequence[tuple[Candidate, ...]]], ranking: Ranking
 ) -> list[list[Draft]]:
-    """Each unit with sets of candidates put in, the best first."""
-    written_ = [[unit.put(p) for p in of_unit] for unit, of_unit in zip(units, parts, strict=True)]
-    log_p = iter(style([text for of_unit in written_ for text in of_unit]))
-    result = []
-    for unit, of_unit, texts in zip(units, parts, written_, strict=True):
-        unit.passes += len(texts)
-        drafts = [
-            Draft(p, text, lp := next(log_p), ranking.total(unit, p, text, lp))
-            for p, text in zip(of_unit, texts, strict=True)
+    """Each unit with sets of candidates put in: the best FINALISTS, the best first.
+
+    What is best is decided by a classifier that costs a pass a text. So texts come before it in the order of what they
+    would be worth if it were sure of them; when that is less than what the finalists are worth, the rest is not asked.
+    """
+    waiting, drafts = [], [list[Draft]() for _ in units]
+    for unit, of_unit in zip(units, parts, strict=True):
+        texts = [unit.put(p) for p in of_unit]
+        hoped = [np.array([0.0, q]) for q in style.of_words(texts)]
+        made = [
+            Draft(p, t, h, ranking.total(unit, p, t, h, 0.0)) for p, t, h in zip(of_unit, texts, hoped, strict=True)
         ]
-        result.append(sorted(drafts, key=lambda draft: -draft.total))
-    return result
+        waiting.append(deque(sorted(made, key=lambda draft: -draft.total)))
+    while asked := [
+        (k, queue.popleft())
+        for k, queue in enumerate(waiting)
+        for _ in range(ASKED)
+        if queue and (len(drafts[k]) < FINALISTS or queue[0].total > drafts[k][FINALISTS - 1].total)
+    ]:
+        for (k, draft), log_p in zip(asked, style.of_encoder([draft.text for _, draft in asked]), strict=True):
+            both = np.array([log_p, draft.log_p[1]])
+            total = ranking.total(units[k], draft.parts, draft.text, both, 0.0)
+            drafts[k].append(replace(draft, log_p=both, total=total))
+            units[k].passes += 1
+        for found in drafts:
+            found.sort(key=lambda draft: -draft.total)
+    return [found[:FINALISTS] for found in drafts]
 
 
-def _look_at_seams(task: Task, units: Sequence[Unit], drafts: Sequence[Sequence[Draft]], ranking: Ranking) -> None:
-    """How much less likely the words on both sides of an edit have become; the finalists are ranked by that too."""
-    texts, spans, owners = [], [], []
-    for unit, of_unit in zip(units, drafts, strict=True):
-        for part in {part: None for draft in of_unit[:FINALISTS] for part in draft.parts if part.seam is None}:
-            whole = unit.text.source[: part.at.start] + part.at.new + unit.text.source[part.at.end :]
-            texts.append(task.vocabulary.read(whole))
-            spans.append(_neighbours(texts[-1], part.at.start, part.at.start + len(part.at.new), task.frame.n_p))
-            owners.append((unit, part))
-    sheet = Sheet(texts, spans, target=task.target, source=None, frame=task.frame, window=task.window,
-                  allowed=task.allowed(), batch_tokens=task.batch_tokens)  # fmt: skip
-    sheet.ask()
-    looked_at: dict[int, dict[Candidate, Candidate]] = {id(unit): {} for unit in units}
-    for k, (unit, part) in enumerate(owners):
-        added = len(texts[k].words) - len(unit.text.words)
-        seam = 0.0
-        for span, now in zip(spans[k], sheet.scores(k).log_L2.tolist(), strict=True):
-            shift = added if texts[k].words[span.start].start >= part.at.start + len(part.at.new) else 0
-            seam += min(0.0, now - unit.before.get(Span(span.start - shift, span.stop - shift), 0.0))
-        looked_at[id(unit)][part] = replace(part, seam=seam)
-        unit.passes += len(spans[k])
-    for unit, of_unit in zip(units, drafts, strict=True):
-        known = looked_at[id(unit)]
-        unit.candidates = [known.get(candidate, candidate) for candidate in unit.candidates]
-        for draft in of_unit[:FINALISTS]:
-            parts = tuple(known.get(part, part) for part in draft.parts)
-            total = ranking.total(unit, parts, draft.text, draft.log_p)
-            unit.drafts.append(replace(draft, parts=parts, total=total))
-        unit.drafts.sort(key=lambda draft: -draft.total)
+def _look_closely(
+    task: Task, units: Sequence[Unit], drafts: Sequence[Sequence[Draft]], ranking: Ranking, wanted: int
+) -> None:
+    """How much less likely the words around the edits have become; the finalists are ranked by that too.
+
+    It can only lower their rank. So when the `wanted` best of those that were looked at are worth more than the next
+    one is without, the rest need no look.
+    """
+    waiting, looked = [deque(of_unit) for of_unit in drafts], [list[Draft]() for _ in units]
+    while chosen := [
+        (k, queue.popleft())
+        for k, queue in enumerate(waiting)
+        for _ in range(LOOKED)
+        if queue and (len(looked[k]) < wanted or queue[0].total > looked[k][wanted - 1].total)
+    ]:
+        edited = [Edited(task.vocabulary, units[k], draft.parts) for k, draft in chosen]
+        spans = [
+            [Span(j, j + 1) for j in e.near(REACH) if Span(e.old[j], e.old[j] + 1) in units[k].before]
+            for e, (k, _) in zip(edited, chosen, strict=True)
+        ]
+        sheet = Sheet([e.text for e in edited], spans, target=task.target, source=None, frame=task.frame,
+                      window=task.window, allowed=task.allowed(), batch_tokens=task.batch_tokens)  # fmt: skip
+        for (k, draft), e, of_draft, now in zip(chosen, edited, spans, sheet.words(), strict=True):
+            unit, words = units[k], [e.old[span.start] for span in of_draft]
+            lost = [x - unit.before[Span(i, i + 1)] for i, x in zip(words, now.tolist(), strict=True)]
+            fit = sum(min(0.0, x + SLACK) for x in lost)
+            total = ranking.total(unit, draft.parts, draft.text, draft.log_p, fit)
+            looked[k].append(replace(draft, total=total, misfits=tuple(sorted(zip(lost, words, strict=True)))))
+            unit.passes += len(words)
+        for of_unit in looked:
+            of_unit.sort(key=lambda draft: -draft.total)
+    for unit, of_unit in zip(units, looked, strict=True):
+        unit.drafts = sorted([*unit.drafts, *of_unit], key=lambda draft: -draft.total)
 
 
-def _neighbours(text: Text, start: int, end: int, n_p: int) -> list[Span]:
-    """The words just before and just after characters `start` to `end`."""
-    left = [i for i, word in enumerate(text.words) if word.end <= start][-1:]
-    right = [i for i, word in enumerate(text.words) if word.start >= end][:1]
-    return [Span(i, i + 1) for i in (*left, *right) if len(text.words[i].pieces) <= n_p]
-
-
-def _add_edits(task: Task, style: Style, units: Sequence[Unit], ranking: Ranking) -> None:
+def _add_edits(task: Task, style: Style, units: Sequence[Unit], ranking: Ranking, wanted: int) -> None:
     """To the best drafts of each unit one more candidate, wherever it fits."""
+    most = [max(len(draft.parts) for draft in unit.drafts) for unit in units]
+    best = [[d for d in unit.drafts if len(d.parts) == n][:WIDTH] for unit, n in zip(units, most, strict=True)]
     parts = []
-    for unit in units:
-        most = len(unit.drafts[0].parts)
-        longest = [draft for draft in unit.drafts if len(draft.parts) == most][:WIDTH]
+    for unit, of_unit, fresh in zip(units, best, _in_context(task, units, best, ranking), strict=True):
+        others = sorted(unit.candidates, key=lambda candidate: -candidate.infill.log_t)
+        pairs = [(draft, other) for draft, new in zip(of_unit, fresh, strict=True) for other in new]
+        pairs += [(draft, other) for other in others for draft in of_unit]
         found = dict.fromkeys(
             tuple(sorted((*draft.parts, other), key=lambda part: part.at.start))
-            for draft in longest
-            for other in unit.candidates
+            for draft, other in pairs
             if all(_apart(part, other) for part in draft.parts)
         )
-        parts.append(sorted(found, key=lambda p: -sum(c.infill.log_t for c in p))[: 2 * JUDGED])
-    drafts = [
-        [draft for draft in of_unit if doubles(draft.text) <= doubles(unit.source)]
-        for unit, of_unit in zip(units, _drafts(style, units, parts, ranking), strict=True)
-    ]
-    _look_at_seams(task, units, drafts, ranking)
+        doubled = doubles(unit.source)
+        parts.append([p for p in list(found)[:JUDGED] if doubles(unit.put(p)) <= doubled])
+    _look_closely(task, units, _drafts(style, units, parts, ranking), ranking, wanted)
+
+
+def _in_context(
+    task: Task, units: Sequence[Unit], drafts: Sequence[Sequence[Draft]], ranking: Ranking
+) -> list[list[list[Candidate]]]:
+    """For each draft candidates for the words in it that fit worst, found with its edits in place."""
+    owners = [(unit, draft) for unit, of_unit in zip(units, drafts, strict=True) for draft in of_unit]
+    edited = [Edited(task.vocabulary, unit, draft.parts) for unit, draft in owners]
+    spans = [_misfitting(task, *owner, e) for owner, e in zip(owners, edited, strict=True)]
+    infiller = _infiller(task, [e.text for e in edited], spans)
+    found = []
+    for k, ((unit, _), pool) in enumerate(zip(owners, infiller.pool(AGAIN), strict=True)):
+        rows = slice(infiller.ends[k], infiller.ends[k + 1])
+        made = _written(task, unit, edited[k].text, spans[k], pool, infiller.old_t[rows], infiller.old_s[rows], ranking)
+        at_home = ((c, edited[k].home(c.at.start, c.at.end)) for c in made)
+        back = (replace(c, at=Replacement(*home, c.at.new)) for c, home in at_home if home)
+        found.append(list(islice(back, FRESH)))
+        unit.passes += int(infiller.passes[k])
+    of_draft = iter(found)
+    return [[next(of_draft) for _ in of_unit] for of_unit in drafts]
+
+
+def _misfitting(task: Task, unit: Unit, draft: Draft, edited: Edited) -> list[Span]:
+    """The spans of old words that hold one of those that fit worst."""
+    worst = {word for lost, word in draft.misfits[:WORST] if lost < 0}
+    spans = enumerate_spans(edited.text, task.frame.n_p, task.keep(edited.text))
+    olds = ((span, [edited.old.get(j, -1) for j in range(span.start, span.stop)]) for span in spans)
+    return [
+        span for span, old in olds
+        if worst & {*old} and len(old) <= NARROW and -1 not in old and unit.has(Span(old[0], old[-1] + 1))
+    ]  # fmt: skip
 
 
 def _apart(a: Candidate, b: Candidate) -> bool:
@@ -237,7 +315,7 @@ def _edits(unit: Unit, draft: Draft | None, ranking: Ranking, min_score: float) 
     """A draft as edits. They share its score evenly; the other two scores are those of the paper, for each infill."""
     if draft is None:
         return []
-    score = draft.total - ranking.total(unit, (), unit.source, unit.log_p)
+    score = draft.total - ranking.total(unit, (), unit.source, unit.log_p, 0.0)
     if not score > min_score:
         return []
     edits = []

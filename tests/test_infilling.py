@@ -5,8 +5,9 @@ import pytest
 import torch
 from conftest import FIGURE_1, make_model, make_task
 
+from masker import infilling
 from masker.editing import Task
-from masker.infilling import BEAMS, TOP, Infiller
+from masker.infilling import BEAMS, SINGLES, Infiller
 from masker.spans import enumerate_spans
 
 TEXTS = [FIGURE_1, "The food was terrible, and we don't like it!", "so"]
@@ -66,16 +67,27 @@ def test_a_refill_has_the_likelihood_of_its_pieces_one_after_the_other(tasks: Ca
         assert refill.log_t == pytest.approx(total, abs=1e-3)
 
 
-def test_contrast_prefers_what_the_source_domain_would_not_say(tasks: Callable[[str], Task]) -> None:
+def test_single_pieces_are_those_of_most_contrast(
+    tasks: Callable[[str], Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = tasks("bert")
+    monkeypatch.setattr(infilling, "TOP", int(task.allowed().sum()))  # so that [PAD] is among them
     found = infiller(tasks("bert"), TEXTS)
-    chosen, _ = found.choices()
-    contrast = 2 * found.log_t - found.log_s
-    picked = np.take_along_axis(contrast, chosen[1][:, :, None], 2)[:, :, 0]
-    full = found._rows[:, 3] > 0
-    assert (picked[full] == contrast[full].max(2)).all()
-    assert (chosen[0] == 0).all()
-    assert found.best.shape[2] == TOP
-    assert (chosen[1] != 0).any()
+    n_p, pad = found._frame.n_p, found._frame.pad
+    for k, (spans, pool) in enumerate(zip(found.spans, found.pool(0), strict=True)):
+        singles = pool[len(spans) :]
+        assert singles
+        for i in range(len(spans)):
+            row = found.ends[k] + i
+            mine = [s for s in singles if s.span == i]
+            worth = [2 * s.log_t - s.log_s for s in mine]
+            assert worth == sorted(worth, reverse=True)
+            assert len(mine) <= SINGLES
+            for single in mine:
+                slots = [list(found.best[row, j]).index(pad) for j in range(1, n_p)]
+                first = list(found.best[row, 0]).index(single.pieces[0])
+                log_t = found.log_t[row, 0, first] + sum(found.log_t[row, j + 1, at] for j, at in enumerate(slots))
+                assert single.log_t == pytest.approx(log_t, abs=1e-4)
 
 
 def test_nothing_is_never_inserted_where_nothing_was(tasks: Callable[[str], Task]) -> None:

@@ -12,6 +12,7 @@ from toy import CORPORA
 
 from masker import search
 from masker.api import Masker
+from masker.editing import Rewrite
 from masker.errors import MaskerError
 from masker.ranking import Candidate, Ranking, Unit, doubles
 from masker.search import _units, search_texts
@@ -49,10 +50,15 @@ class Words:
         self.good, self.bad, self.read = set(good), set(bad), 0
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        return np.stack([self.of_encoder(texts), self.of_words(texts)], 1)
+
+    def of_encoder(self, texts: Sequence[str]) -> np.ndarray:
         self.read += len(texts)
+        return self.of_words(texts)
+
+    def of_words(self, texts: Sequence[str]) -> np.ndarray:
         odds = [3 * sum((w in self.good) - (w in self.bad) for w in t.lower().split()) - 1 for t in texts]
-        log_p = -np.log1p(np.exp(-np.array(odds, dtype=float)))
-        return np.stack([log_p, log_p], 1)
+        return np.asarray(-np.log1p(np.exp(-np.array(odds, dtype=float))))
 
 
 def test_edits_lead_from_source_to_text(masker: Masker) -> None:
@@ -113,6 +119,44 @@ def test_a_second_edit_is_made_only_where_the_first_was_not_enough(
     assert not {"terrible", "rude"} & set(two.text.split())
     single = search_texts(task, style, sources, ranking=ONLY_STYLE, max_edits=1, min_score=0.0)
     assert [len(r.edits) for r in single] == [1, 1]
+
+
+def test_a_word_that_does_not_fit_is_worth_another_edit(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, _, _ = masker.searching("positive")
+    style = Words([], ["terrible"])
+
+    def most_edits(misfit: float) -> int:
+        monkeypatch.setattr(search, "MISFIT", misfit)
+        (rewrite,) = search_texts(
+            task,
+            style,
+            ["the food was terrible and we like it ."],
+            ranking=ONLY_STYLE,
+            max_edits=2,
+            min_score=-1e9,
+            top=100,
+        )  # it is sure enough after one edit
+        return max(len(option.edits) for option in rewrite.alternatives or ())
+
+    assert most_edits(0.0) == 2
+    assert most_edits(math.inf) == 1
+
+
+def test_further_candidates_see_the_edits_before_them(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, _, _ = masker.searching("positive")
+    asked: list[str] = []
+    plain = search._infiller
+    monkeypatch.setattr(search, "MISFIT", 0.0)
+    monkeypatch.setattr(
+        search, "_infiller", lambda t, texts, spans: asked.extend(x.source for x in texts) or plain(t, texts, spans)
+    )
+    source = "the food was terrible and we like it and the people ."
+    style = Words([], ["terrible"])
+    (rewrite,) = search_texts(task, style, [source], ranking=ONLY_STYLE, max_edits=2, min_score=-1e9, top=20)
+    singles = {r.text for r in rewrite.alternatives or () if len(r.edits) == 1}
+    assert asked[0] == source
+    assert 1 <= len(asked[1:]) <= search.WIDTH
+    assert set(asked[1:]) <= singles
 
 
 def test_edits_that_gain_too_little_are_not_made(masker: Masker) -> None:
@@ -209,14 +253,56 @@ def test_any_text_can_be_searched(text: str) -> None:
 ANY = with_style()
 
 
+VOCABULARY = ["the", "food", "was", "terrible", "and", "we", "like", "it", "good", "bad", "rude", "so", "not", ".", ","]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=9).map(" ".join), min_size=20, max_size=20),
+    st.sampled_from([0.3, 0.6, 0.9]), st.sampled_from([1, 2, 3]), st.sampled_from([0, 5]),
+)  # fmt: skip
+def test_what_is_skipped_changes_nothing(texts: list[str], strength: float, max_edits: int, top: int) -> None:
+    """Neither the classifier nor the close look is asked about drafts that could not win."""
+    task, style, longest = ANY.searching("positive")
+    options = {"ranking": Ranking(strength, similarity=2.0), "max_edits": max_edits, "top": top, "longest": longest}
+
+    def searched() -> list[Rewrite]:
+        return search_texts(task, style, texts, min_score=-math.inf, **options)  # type: ignore[arg-type]
+
+    some = searched()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "ASKED", 10_000)
+        patch.setattr(search, "LOOKED", 10_000)
+        everything = searched()
+    for one, other in zip(some, everything, strict=True):
+        options_ = [(one, other), *zip(one.alternatives or (), other.alternatives or (), strict=True)]
+        for a, b in options_:
+            assert a.score == pytest.approx(b.score, abs=1e-4)
+            assert a.text == b.text or a.edits != b.edits  # other edits only where they score the same
+
+
+def test_the_classifier_reads_only_what_could_win(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, _, _ = masker.searching("positive")
+
+    def read(asked: int) -> int:
+        monkeypatch.setattr(search, "ASKED", asked)
+        style = Words([], ["terrible"])
+        search_texts(
+            task, style, ["the food was terrible ."], ranking=Ranking(0.2, similarity=50.0), max_edits=1, min_score=0.0
+        )
+        return style.read
+
+    assert search.FINALISTS < read(1) < read(1000)
+
+
 def test_units_put_their_candidates_in_place(masker: Masker) -> None:
     from masker.infilling import Infill
     from masker.surface import Replacement
 
     text = masker.model.vocabulary.read("the food was terrible .")
     unit = Unit(0, text, Span(0, 5), np.zeros(2))
-    a = Candidate(0, Infill(0, (), 0.0, 0.0), Replacement(0, 3, "our"), 0.0, 0.0)
-    b = Candidate(0, Infill(0, (), 0.0, 0.0), Replacement(13, 21, "good"), 0.0, 0.0)
+    a = Candidate(Infill(0, (), 0.0, 0.0), Replacement(0, 3, "our"), 0.0, 0.0)
+    b = Candidate(Infill(0, (), 0.0, 0.0), Replacement(13, 21, "good"), 0.0, 0.0)
     assert unit.put([b, a]) == "our food was good ."
 
 
