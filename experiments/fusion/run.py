@@ -74,13 +74,15 @@ def score(pairs: Sequence[AlignedPair], folder: Path) -> dict[str, Any]:
         if system.options is not None and not path.is_file():
             continue
         sides = [(p.source, p.target) if system.forth else (p.target, p.source) for p in pairs]
-        sources, targets = [s for s, _ in sides], [t for _, t in sides]
-        outputs = sources if system.options is None else gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
-        if len(outputs) != len(pairs):
+        if system.options is None:
+            outputs = [source for source, _ in sides]
+        else:
+            outputs = gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
+        if len(outputs) > len(pairs):
             raise MaskerError(f"{path} has {len(outputs)} lines for {len(pairs)} texts; make it anew with --model")
-        lines = list(zip(sources, outputs, targets, strict=True))
+        lines = [(source, out, target) for (source, target), out in zip(sides, outputs, strict=False)]  # the first ones
         types = sorted({pair.type for pair in pairs})
-        parts = {kind: [line for line, p in zip(lines, pairs, strict=True) if p.type == kind] for kind in types}
+        parts = {kind: [line for line, p in zip(lines, pairs, strict=False) if p.type == kind] for kind in types}
         row = {"system": name, "title": system.title, "printed": system.printed, "lines": len(lines), **figures(lines)}
         row["changed"] = figures([line for line in lines if line[0] != line[2]], ["exact"])
         row["types"] = {kind: {"lines": len(part), **figures(part)} for kind, part in parts.items()}
@@ -150,10 +152,11 @@ def _figure(row: Mapping[str, Any], name: str) -> str:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    heads = ["method", "Exact in the paper", "Exact", "Exact where the sides differ", "SARI", "SARI, LaserTagger's"]
+    heads = ["method", "texts", "Exact in the paper", "Exact", "where the sides differ", "SARI", "SARI, LaserTagger's"]
     lines = [_line([*heads, "copied, %"]), "|---|" + "---:|" * len(heads)]
     for row in rows:
-        cells = [row["title"], row["printed"] or "", _figure(row, "exact"), _figure(row["changed"], "exact")]
+        cells = [row["title"], f"{row['lines']:,}", row["printed"] or ""]
+        cells += [_figure(row, "exact"), _figure(row["changed"], "exact")]
         cells += [_figure(row, "sari"), _figure(row, "sari_lasertagger"), f"{row['copied']:.1f}"]
         lines.append(_line(cells))
     return "\n".join(lines)
@@ -188,7 +191,7 @@ def _models(rows: Sequence[Mapping[str, Any]]) -> str:
 def _types(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = [_line(["type", "texts", *(row["title"] for row in rows)]), "|---|---:|" + "---:|" * len(rows)]
     for kind, part in sorted(rows[0]["types"].items(), key=lambda item: -item[1]["lines"]):
-        exact = [f"{row['types'][kind]['exact']:.1f}" for row in rows]
+        exact = [f"{row['types'][kind]['exact']:.1f}" if row["types"][kind]["lines"] else "" for row in rows]
         lines.append(_line([kind or "(none)", part["lines"], *exact]))
     return "\n".join(lines)
 
@@ -206,9 +209,10 @@ def _samples(row: Mapping[str, Any]) -> str:
 TEMPLATE = Template("""\
 # Unsupervised sentence fusion
 
-The paper's Table 1 on $lines texts of dev. The corpus is DiscoFuse's in format and in its kinds of fusion, but was
-rebuilt from Wikipedia: figures are not comparable with the paper's, only their order and their ratios. $changed % of
-the pairs have two different sides. Made by `run.py` from `results.json`; in brackets 95 % bootstrap intervals.
+The paper's Table 1 on $lines texts of dev; rows with fewer texts have the first of them. The corpus is DiscoFuse's in
+format and in its kinds of fusion, but was rebuilt from Wikipedia: figures are not comparable with the paper's, only
+their order and their ratios. $changed % of the pairs have two different sides. Made by `run.py` from `results.json`; in
+brackets 95 % bootstrap intervals.
 
 $table
 
@@ -222,6 +226,8 @@ was fitted to unaligned text, split and fused sides of different rows, none of w
 ## What made them
 
 $models
+
+On a GPU that other work shared, `search` in three processes: not to be compared.
 
 ## Exact by discourse type
 

@@ -129,7 +129,7 @@ def test_rows_and_figures(pairs: list[AlignedPair], tmp_path: Path) -> None:
     run.write(results, tmp_path)
     assert json.loads((tmp_path / "results.json").read_text())["rows"] == json.loads(json.dumps(results))["rows"]
     text = (tmp_path / "RESULTS.md").read_text()
-    assert "| Masker, split → fused | 12.65 | 90.00 (" in text
+    assert "| Masker, split → fused | 10 | 12.65 | 90.00 (" in text
     assert "| Masker, fused → split | 23.18 | 0.00 (" in text
     assert "SourceScore makes a difference of +80.00 points Exact (in the paper +10.51)" in text
     assert "| SINGLE_S_COORD | 9 | 0.0 | 100.0 |" in text
@@ -147,6 +147,14 @@ def test_only_scoring_and_what_can_go_wrong(data: Path, pairs: list[AlignedPair]
     assert "10 lines for 4 texts" in capsys.readouterr().err
     with pytest.raises(MaskerError, match="10 lines for 3"):
         run.score(pairs[:3], tmp_path / "predictions")
+
+
+def test_predictions_may_cover_only_the_first_texts(pairs: list[AlignedPair], tmp_path: Path) -> None:
+    run.predict(Stub(), pairs[:4], ["paper"], tmp_path / "predictions", "stub")
+    results = run.score(pairs, tmp_path / "predictions")
+    assert {row["system"]: row["lines"] for row in results["rows"]} == {"copy": 10, "paper": 4, "reverse_copy": 10}
+    run.write(results, tmp_path)
+    assert "| Masker, split → fused | 4 |" in (tmp_path / "RESULTS.md").read_text()
 
 
 @pytest.mark.skipif("MASKER_DATA" not in os.environ, reason="set MASKER_DATA to the data folder")
