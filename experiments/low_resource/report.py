@@ -62,11 +62,11 @@ def markdown(results: Mapping[str, Any]) -> str:
         exact=_table(results["cells"], "exact", printed=True),
         gains=_gains(results["gains"]),
         verdict=_verdict(results["gains"]),
+        losses=_losses(results["cells"]),
         lasertagger=_table(results["cells"], "sari_lasertagger"),
         sari=_table(results["cells"], "sari"),
         silver=_silver(results["silver"]),
         runs=_runs(results["cells"]),
-        seconds=f"{sum(sum(cell['seconds'].values()) for cell in results['cells']):,.0f}",
     )
 
 
@@ -124,6 +124,18 @@ def _verdict(found: Sequence[Mapping[str, Any]]) -> str:
     return f"Exact is higher beyond the interval {', '.join(said)}." if said else ""
 
 
+def _losses(cells: Sequence[Mapping[str, Any]]) -> str:
+    """Where a student that knows the silver pairs is worse after gold pairs than before."""
+    exact = {(cell["student"], cell["gold"]): cell["exact"] for cell in cells if cell["silver"]}
+    found = [
+        f"{TITLES[student]} falls from {exact[student, 0]:.2f} to {value:.2f} with {gold:,} gold pairs"
+        for (student, gold), value in exact.items()
+        if value < exact.get((student, 0), 0)
+    ]
+    said = "Gold pairs after silver ones, at the learning rate of gold pairs alone, can make a student forget: "
+    return f"{said}{', '.join(found)}." if found else ""
+
+
 def _printed_gain(student: str, size: int) -> float | None:
     if student == AVERAGE:
         return PRINTED_GAIN.get(size)
@@ -137,10 +149,10 @@ def _silver(state: Mapping[str, Any] | None) -> str:
     dropped = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in state["dropped"].items() if count)
     search = state["settings"]["options"].get("method") == "search"
     method = "the search editor" if search else "the paper's method"
-    return (
-        f"By {method}, {state['kept']:,} pairs out of {state['lines']:,} fused texts; the others gave none"
-        f" ({dropped or 'there are no others'})."
-    )
+    none = f"; the others gave none ({dropped})" if dropped else ""
+    rest = state["texts"] - state["lines"]
+    cut = f" The {rest:,} other texts that were set aside were left out for lack of time." if rest else ""
+    return f"By {method}, {state['kept']:,} pairs out of {state['lines']:,} fused texts{none}.{cut}"
 
 
 def _runs(cells: Sequence[Mapping[str, Any]]) -> str:
@@ -202,13 +214,15 @@ $exact
 
 A copy of the input: $copy.
 
-With 0 gold pairs and no silver ones a student is untrained: new layers with random weights on a pretrained encoder.
+With 0 gold pairs and no silver ones a student is untrained: new layers with random weights on a pretrained encoder. An
+untrained Bert2Bert writes nothing, and a text of which nothing would be left stays as it is.
 
 ![Exact against gold pairs](exact.png)
 
 $gains
 
 $verdict The interval of a gain is over the same texts with and without silver pairs.
+$losses
 
 ## SARI
 
@@ -233,7 +247,9 @@ Batch sizes are the paper's (silver 256; 450: 32; 4,500: 64; 45,000: 128). Its l
 encoders here are smaller, so it is higher. The paper trained until convergence; here the number of steps is fixed,
 which is what was cut for time. As in the paper the best checkpoint on validation pairs is kept: of three, on silver
 pairs that were held out, or on a few hundred pairs of dev for gold. All students of a kind that start from silver pairs
-share one pretraining, whose steps stand first; its time is in the first of them. $seconds s in all.
+share one pretraining, whose steps stand first; its time is in the first of them. A LaserTagger has one for every number
+of gold pairs, because the phrases that it can insert are counted in silver and gold pairs. Several were trained at a
+time on one GPU, so that the times overlap and are longer than they would be alone.
 
 $runs
 """)

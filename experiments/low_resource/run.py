@@ -2,36 +2,39 @@
 
     python experiments/low_resource/run.py --data $MASKER_DATA --model MODEL --parts runs/fusion --out runs/low_resource
 
-PARTS is what experiments/fusion/prepare.py wrote. One process does it all: Masker (MODEL, with the domains `split` and
-`fused`) writes silver pairs for PARTS/silver.fused.txt, each kind of student learns them once, and 24 students are
-trained and scored one after the other. Every finished one is a line of OUT/cells.jsonl: killed, the same command goes
-on. At the end, or later on another machine with --report alone (scoring needs no GPU), the predictions are scored and
-OUT/results.json, RESULTS.md and exact.png are written.
+PARTS is what experiments/fusion/prepare.py wrote. Masker (MODEL, with the domains `split` and `fused`) writes silver
+pairs for PARTS/silver.fused.txt, and 24 students are trained, as many at a time as there are --workers. Every finished
+one is a line of OUT/cells.jsonl: killed, the same command goes on. At the end, or later on another machine with
+--report alone (scoring needs no GPU), the predictions are scored and OUT/results.json, RESULTS.md and exact.png are
+written.
 """
 
 import argparse
+import fcntl
 import gzip
 import itertools
 import json
+import lzma
 import math
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import report
+from teacher import pairs_of, share, write_pairs
 
 from masker.errors import MaskerError
 from masker.metrics.normalise import normalise
 from masker.metrics.report import Direction, evaluate
-from masker.pairs import read_pairs
 from masker.students.base import Pair, Student, StudentSettings, is_student, student_class
 
 KINDS = ("lasertagger", "felix", "bert2bert")
 GOLD = (0, 450, 4_500, 45_000)
 METRICS = ("exact", "sari", "sari_lasertagger", "copied")
+KEPT = "predictions.tsv.xz"
 EVALUATIONS = 3  # on held-out pairs in a training run; the best of them is kept
 
 
@@ -44,8 +47,9 @@ class Stage:
 
 
 # The paper's learning rate, 3e-5, is for BERT-base trained to convergence; encoders of a fifth of its size and runs of
-# seconds want more.
-LR = {"lasertagger": 3e-4, "felix": 3e-4, "bert2bert": 5e-4}
+# seconds want more. For a LaserTagger 1e-4 was tried on dev, too, and was behind; the others were not compared.
+LR = {"lasertagger": 3e-4, "felix": 2e-4, "bert2bert": 5e-4}
+FINE = 1.0  # times the learning rate for gold pairs where silver ones have been learnt before
 STAGES = {"silver": Stage(256, 500), "450": Stage(32, 150), "4500": Stage(64, 300), "45000": Stage(128, 700)}
 STEPS = {"bert2bert": 1.5}  # times as many: a decoder learns from further off
 
@@ -58,15 +62,15 @@ class Plan:
     gold: Sequence[int] = GOLD
     silver: int | None = None  # texts to write silver pairs for; None: all
     test: int | None = None
-    dev: int = 300  # gold pairs of dev that choose among the evaluations of a fine-tuning run
+    dev: int = 500  # gold pairs of dev that choose among the evaluations of a fine-tuning run
     steps: float = 1.0  # times the steps of STAGES
     device: str | None = None
 
-    def settings(self, kind: str, stage: str) -> StudentSettings:
+    def settings(self, kind: str, stage: str, fine: float = 1.0) -> StudentSettings:
         size, steps = STAGES[stage].batch_size, STAGES[stage].steps * STEPS.get(kind, 1) * self.steps
         steps = max(1, round(steps))
         return StudentSettings(
-            steps=steps, batch_size=size, lr=LR[kind], held_out=0.01, eval_every=math.ceil(steps / EVALUATIONS),
+            steps=steps, batch_size=size, lr=LR[kind] * fine, held_out=0.01, eval_every=math.ceil(steps / EVALUATIONS),
             device=self.device,
         )  # fmt: skip
 
@@ -85,23 +89,23 @@ class Lab:
     test: Sequence[Pair]
     out: Path
 
-    def cells(self) -> Iterator[tuple[str, int, bool]]:
-        """Kind, gold pairs, whether with silver; the silver ones of a kind one after the other."""
-        return itertools.product(self.plan.kinds, self.plan.gold, (False, True))
+    def cells(self) -> list[tuple[str, int, bool]]:
+        """Kind, gold pairs, whether with silver: those first that others wait for, and those that take long."""
+        found = itertools.product(reversed(self.plan.kinds), sorted(self.plan.gold, reverse=True), (False, True))
+        return sorted(found, key=lambda cell: 2 * (cell[1] > min(self.plan.gold)) if cell[2] else 1)
 
-    def run(self, silver: Sequence[Pair]) -> None:
+    def run(self, silver: Sequence[Pair], workers: int = 1) -> None:
         """Train and score what is not in cells.jsonl yet."""
         done = {(cell["student"], cell["gold"], cell["silver"]) for cell in read_cells(self.out)}
-        for cell in self.cells():
-            if cell not in done:
-                self._run(*cell, silver)
+        share(_run_cell, [cell for cell in self.cells() if cell not in done], workers, self, silver)
 
     def _run(self, kind: str, size: int, with_silver: bool, silver: Sequence[Pair]) -> None:
         began = time.perf_counter()
         gold = self.gold[:size]
         student = self._start(kind, gold, silver if with_silver else ())
         if gold:
-            student.fit(gold, settings=self.plan.settings(kind, _stage(size)), dev=self.dev)
+            settings = self.plan.settings(kind, _stage(size), FINE if with_silver else 1.0)
+            student.fit(gold, settings=settings, dev=self.dev)
         trained = time.perf_counter()
         outputs = student.edit([pair.source for pair in self.test])
         seconds = {"training": trained - began, "editing": time.perf_counter() - trained}
@@ -117,18 +121,30 @@ class Lab:
         print(f"{name}: Exact {record['exact']:.2f}, {sum(seconds.values()):.1f} s", file=sys.stderr)
 
     def _start(self, kind: str, gold: Sequence[Pair], silver: Sequence[Pair]) -> Student:
-        """An untrained student, or one that has learnt the silver pairs: once for every kind, then from its folder."""
+        """An untrained student, or one that has learnt the silver pairs, from its folder.
+
+        Who comes first trains it, the others wait. A LaserTagger has one for every number of gold pairs: its phrases
+        are counted in all pairs that it is to learn.
+        """
         if not silver:
             settings = self.plan.settings(kind, _stage(len(gold)) if gold else "silver")
             return student_class(kind).create(self.base, gold, settings=settings)
-        folder = self.out / "students" / kind
-        if not is_student(folder):
-            settings = self.plan.settings(kind, "silver")
-            student = student_class(kind).create(self.base, silver, settings=settings)
-            student.fit(silver, settings=settings)
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            student.save_pretrained(folder)
+        counted = kind == "lasertagger" and len(gold) > 0
+        folder = self.out / "students" / (f"{kind}.{len(gold)}" if counted else kind)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with open(f"{folder}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not is_student(folder):
+                settings = self.plan.settings(kind, "silver")
+                pairs = [*silver, *gold] if counted else silver
+                student = student_class(kind).create(self.base, pairs, settings=settings)
+                student.fit(silver, settings=settings)
+                student.save_pretrained(folder)
         return Student.from_pretrained(folder, device=self.plan.device)
+
+
+def _run_cell(cell: tuple[str, int, bool], lab: Lab, silver: Sequence[Pair]) -> None:
+    lab._run(*cell, silver)
 
 
 def _stage(size: int) -> str:
@@ -168,43 +184,32 @@ def write_lines(path: Path, lines: Sequence[str]) -> None:
     path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0))
 
 
-def read_outputs(path: Path) -> list[str]:
-    return gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
+def read_outputs(out: Path, names: Sequence[str]) -> dict[str, list[str]]:
+    """What the students wrote: from the files of predictions/, or from KEPT where that folder is gone."""
+    if (out / "predictions").is_dir():
+        files = {name: (out / "predictions" / f"{name}.txt.gz").read_bytes() for name in names}
+        return {name: gzip.decompress(data).decode().split("\n")[:-1] for name, data in files.items()}
+    rows = [line.split("\t") for line in lzma.decompress((out / KEPT).read_bytes()).decode().split("\n")[:-1]]
+    return {column[0]: list(column[1:]) for column in zip(*rows, strict=True)}
 
 
-def write_pairs(model: str | None, texts: Path, out: Path, plan: Plan, method: str) -> list[Pair]:
-    """Masker's silver pairs, synthetic side as input; a run that was killed goes on."""
-    from masker.api import Masker
-    from masker.silver import SilverSettings, group_size, write_silver
-
-    settings = SilverSettings(to="split", from_="fused", options={"method": method}, made_by={"model": model})
-    target = out / "silver.tsv"
-    if plan.silver is not None:
-        lines = texts.read_text("utf-8").split("\n")[: plan.silver]
-        texts = out / "silver.fused.txt"
-        texts.write_text("\n".join(lines) + "\n", "utf-8")
-    began = time.perf_counter()
-    masker = Masker.from_pretrained(model, device=plan.device)
-    found = write_silver(masker, texts, target, settings, resume=True, group=group_size(masker))
-    seconds = time.perf_counter() - began
-    print(f"silver: {found.kept:,} pairs of {found.lines:,} texts, {seconds:.1f} s", file=sys.stderr)
-    return pairs_of(target)
-
-
-def pairs_of(path: Path, limit: int | None = None) -> list[Pair]:
-    return [Pair(pair.source, pair.target) for pair in itertools.islice(read_pairs(path), limit)]
+def keep_outputs(outputs: Mapping[str, Sequence[str]], out: Path) -> None:
+    """All in one table: side by side, outputs that differ in a word take little space."""
+    rows = [tuple(outputs), *zip(*outputs.values(), strict=True)]
+    (out / KEPT).write_bytes(lzma.compress("".join("\t".join(row) + "\n" for row in rows).encode()))
 
 
 def summarise(out: Path, test: Sequence[Pair]) -> Mapping[str, Any]:
     """results.json: the cells, a copy of the input, and what the silver pairs add."""
-    hits, scored = {}, []
-    for cell in read_cells(out):
-        key = (cell["student"], cell["gold"], cell["silver"])
-        outputs = read_outputs(out / "predictions" / f"{cell_name(*key)}.txt.gz")
+    hits, scored, cells = {}, [], {(c["student"], c["gold"], c["silver"]): c for c in read_cells(out)}
+    written = read_outputs(out, [cell_name(*key) for key in cells])
+    for key, cell in sorted(cells.items(), key=lambda item: (KINDS.index(item[0][0]), *item[0][1:])):
+        outputs = written[cell_name(*key)]
         if len(outputs) != len(test):
             raise MaskerError(f"{cell_name(*key)} has {len(outputs)} outputs for {len(test)} texts; remove {out}")
         hits[key] = [normalise(o) == normalise(p.target) for o, p in zip(outputs, test, strict=True)]
         scored.append({**cell, **figures(test, outputs)})
+    keep_outputs(written, out)
     counts = out / "silver.tsv.json"
     return {
         "cells": scored,
@@ -225,13 +230,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--method", default="paper", choices=["paper", "search"], help="how Masker rewrites")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     parser.add_argument("--students", nargs="+", default=KINDS, choices=KINDS, help="only these kinds")
+    parser.add_argument("--silver", type=int, help="write silver pairs for so many texts only")
     parser.add_argument("--steps", type=float, default=1.0, help="times the usual number of steps")
+    parser.add_argument("--workers", type=int, default=1, help="processes; a GPU has room for several")
     parser.add_argument("--device", help="cpu, cuda, ...")
     parser.add_argument("--tiny", action="store_true", help="a try on a few pairs and steps; its figures say nothing")
     parser.add_argument("--report", action="store_true", help="train nothing, score what is finished")
     parser.add_argument("--no-report", action="store_true", help="leave scoring for later: it takes minutes and no GPU")
     options = parser.parse_args(arguments)
-    plan = TINY if options.tiny else Plan(steps=options.steps)
+    plan = TINY if options.tiny else Plan(silver=options.silver, steps=options.steps)
     plan = replace(plan, kinds=options.students, device=options.device)
     fusion = options.data / "fusion"
     try:
@@ -239,10 +246,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         test = pairs_of(fusion / "test.tsv.gz", plan.test)
         if not options.report:
             texts = options.parts / "silver.fused.txt"
-            silver = write_pairs(options.model, texts, options.out, plan, options.method)
+            silver = write_pairs(
+                options.model, texts, options.out, method=options.method, limit=plan.silver, device=plan.device,
+                workers=options.workers,
+            )  # fmt: skip
             gold = pairs_of(options.parts / f"gold.{max(GOLD)}.tsv", max(plan.gold))
             dev = pairs_of(fusion / "dev.tsv.gz", plan.dev)
-            Lab(plan, options.base, gold, dev, test, options.out).run(silver)
+            Lab(plan, options.base, gold, dev, test, options.out).run(silver, options.workers)
         if not options.no_report:
             report.write(summarise(options.out, test), options.out)
     except (MaskerError, OSError) as error:

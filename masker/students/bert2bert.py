@@ -21,7 +21,7 @@ from masker.students.holes import align, beginning, realise
 from masker.vocabulary import Vocabulary
 
 EVALUATED = 200  # held-out pairs that are rewritten at an evaluation, at most: writing piece by piece takes its time
-_BATCH = 256
+CPU_BATCH, GPU_BATCH = 256, 1024  # texts that are rewritten at a time
 _MORE = 16  # pieces by which a rewriting may be longer than its source
 
 
@@ -132,8 +132,9 @@ class Bert2Bert(Student):
         seen = [beginning(text, self.max_length) for text in read]
         order = sorted((i for i in range(len(read)) if seen[i].words), key=lambda i: len(seen[i].pieces))
         results = list(texts)
-        for at in range(0, len(order), _BATCH):
-            part = order[at : at + _BATCH]
+        size = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
+        for at in range(0, len(order), size):
+            part = order[at : at + size]
             for i, pieces in zip(part, self._written([seen[i].pieces for i in part], beams), strict=True):
                 holes = align(self.vocabulary, seen[i], pieces)
                 results[i] = realise(self.vocabulary, read[i], holes)

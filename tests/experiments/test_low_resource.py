@@ -3,6 +3,8 @@
 import gzip
 import importlib.util
 import json
+import operator
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,12 +20,13 @@ FOLDER = Path(__file__).parents[2] / "experiments" / "low_resource"
 TEST = [Pair(f"a{i} . b{i} .", f"a{i} and b{i} .") for i in range(40)] + [Pair("same .", "same .")] * 10
 SILVER = [Pair("s . t .", "s and t .")] * 30
 GOLD = [Pair("g . h .", "g and h .")] * 16
+HOW = {"to": "split", "options": {"method": "paper"}, "made_by": {"model": "m"}}
 
 
 @pytest.fixture(scope="module")
 def script() -> Iterator[ModuleType]:
     sys.path.insert(0, str(FOLDER))  # as where run.py is the script
-    spec = importlib.util.spec_from_file_location("low_resource_run", FOLDER / "run.py")
+    spec = importlib.util.spec_from_file_location("run", FOLDER / "run.py")  # by which name other processes find it
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -31,18 +34,20 @@ def script() -> Iterator[ModuleType]:
     spec.loader.exec_module(module)
     yield module
     sys.path.remove(str(FOLDER))
-    del sys.modules[spec.name], sys.modules["report"]
+    del sys.modules[spec.name], sys.modules["report"], sys.modules["teacher"]
 
 
 class Stub:
     """Gets as many of the test texts right as it has seen pairs; untrained it gets none right."""
 
     log: ClassVar[list[tuple[Any, ...]]] = []
+    created: ClassVar[list[tuple[str, int]]] = []
 
     def __init__(self, kind: str, seen: int = 0) -> None:
         self.kind, self.seen, self.card = kind, seen, {"made": [{"steps": 1, "lr": 0.1}] * (seen > 0)}
 
     def create(self, base: str | None, pairs: Sequence[Pair], *, settings: StudentSettings) -> "Stub":
+        self.created.append((self.kind, len(pairs)))
         return Stub(self.kind)
 
     def fit(self, pairs: Sequence[Pair], *, settings: StudentSettings, dev: Sequence[Pair] | None = None) -> None:
@@ -67,6 +72,7 @@ def lab(script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setattr(script, "student_class", Stub)
     monkeypatch.setattr(script, "Student", Stub)
     monkeypatch.setattr(Stub, "log", [])
+    monkeypatch.setattr(Stub, "created", [])
     return script.Lab(script.Plan(gold=(0, 4, 8, 16)), None, GOLD, TEST[:3], TEST, tmp_path)
 
 
@@ -78,6 +84,7 @@ def test_every_cell_once_and_silver_learnt_once_a_kind(script: ModuleType, lab: 
     lab.run(SILVER)
     found = exact(script.read_cells(lab.out))
     assert len(found) == 24
+    assert [cell[:2] for cell in lab.cells()[:3]] == [("bert2bert", 0), ("felix", 0), ("lasertagger", 0)]
     assert [found["felix", n, False] for n in (0, 4, 8, 16)] == [0, 8, 16, 32]
     assert [found["felix", n, True] for n in (0, 4, 8, 16)] == [60, 68, 76, 92]
     felix = [entry[1:3] for entry in Stub.log if entry[0] == "felix"]
@@ -85,8 +92,13 @@ def test_every_cell_once_and_silver_learnt_once_a_kind(script: ModuleType, lab: 
     assert all(
         entry[-1] == (entry[2] != 30) for entry in Stub.log
     )  # no gold pair has a say in what is learnt of silver
+    phrases = [pairs for kind, pairs in Stub.created if kind == "lasertagger" and pairs >= 30]
+    assert sorted(phrases) == [30, 34, 38, 46]  # it knows the phrases of all pairs that it is to learn
     assert len(list((lab.out / "predictions").iterdir())) == 24
-    assert exact(script.summarise(lab.out, TEST)["cells"]) == found
+    results = script.summarise(lab.out, TEST)
+    assert exact(results["cells"]) == found
+    shutil.rmtree(lab.out / "predictions")
+    assert script.summarise(lab.out, TEST) == results  # out of predictions.tsv.xz
     with pytest.raises(MaskerError, match="50 outputs for 3 texts"):
         script.summarise(lab.out, TEST[:3])
 
@@ -122,7 +134,7 @@ def test_a_killed_run_goes_on(script: ModuleType, lab: Any, monkeypatch: pytest.
     assert left == 99 - 14
     assert path.read_text().startswith(before)
     assert len(exact(script.read_cells(lab.out))) == 24
-    assert sum(entry[2] == 30 for entry in Stub.log) == 3
+    assert sum(entry[2] == 30 for entry in Stub.log) == 6  # felix, bert2bert, four of lasertagger
 
 
 def test_tables_and_plot(script: ModuleType, lab: Any, tmp_path: Path) -> None:
@@ -143,6 +155,9 @@ def test_tables_and_plot(script: ModuleType, lab: Any, tmp_path: Path) -> None:
     assert "| **average**, paper | +16.96 |" in text
     assert "Exact is higher beyond the interval at 0 gold pairs for 3 of 3 students, at 4 gold pairs for 3 of 3" in text
     assert "| FelixInsert, paper | +18.22 |" in text
+    assert "forget" not in text
+    results["cells"][-1]["exact"] = 1.5  # Bert2Bert with all gold and silver pairs
+    assert "forget: Bert2Bert falls from 60.00 to 1.50 with 16 gold pairs." in script.report.markdown(results)
     assert "| Bert2Bert | 16 | yes | 1 + " in text
     assert str(tmp_path) not in text
     assert (tmp_path / "exact.png").read_bytes().startswith(b"\x89PNG")
@@ -164,7 +179,7 @@ def test_command_line(
     for name in ("dev", "test"):
         (fusion / f"{name}.tsv.gz").write_bytes(gzip.compress(table.encode()))
     (tmp_path / "gold.45000.tsv").write_text(table)
-    monkeypatch.setattr(script, "write_pairs", lambda *_: SILVER)
+    monkeypatch.setattr(script, "write_pairs", lambda *_, **how: SILVER)
     out = tmp_path / "out"
     arguments = ["--data", str(tmp_path / "data"), "--parts", str(tmp_path), "--out", str(out), "--students", "felix"]
     assert script.main([*arguments, "--tiny", "--no-report"]) == 0
@@ -175,3 +190,32 @@ def test_command_line(
     capsys.readouterr()
     assert script.main(["--data", "nowhere", "--parts", "x", "--out", str(out)]) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+def test_silver_in_pieces(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def write(path: Path, *how: Any) -> dict[str, Any]:
+        lines = path.with_suffix(".txt").read_text().splitlines()
+        asked.append(how)
+        path.write_text("source\ttarget\n" + "".join(f"split {line}\t{line}\n" for line in lines[1:]))
+        return {"settings": HOW, "lines": len(lines), "kept": len(lines) - 1, "dropped": {"unchanged": 1}}
+
+    monkeypatch.setattr(sys.modules["teacher"], "_write_piece", write)
+    (tmp_path / "texts").write_text("".join(f"text {k}\n" for k in range(40)))
+    for _ in range(2):  # the second time they are there
+        pairs = script.write_pairs("m", tmp_path / "texts", tmp_path, method="paper", limit=32, device=None, workers=1)
+        assert pairs == [Pair(f"split text {k}", f"text {k}") for k in range(32) if k % 4]
+    assert asked == [("m", None, "paper")] * 8
+    assert (tmp_path / "silver.tsv").read_text().count("source\ttarget\n") == 1
+    with pytest.raises(MaskerError, match="another model or method"):
+        script.write_pairs("m", tmp_path / "texts", tmp_path, method="search", limit=32, device=None, workers=1)
+    state = json.loads((tmp_path / "silver.tsv.json").read_text())
+    assert state == {"settings": HOW, "texts": 40, "lines": 32, "kept": 24, "dropped": {"unchanged": 8}}
+    said = script.report._silver(state)
+    assert "24 pairs out of 32 fused texts; the others gave none (8 unchanged). The 8 other texts" in said
+
+
+def test_processes_share_the_items(script: ModuleType) -> None:
+    for workers in (1, 2):
+        assert script.share(operator.sub, [5, 6, 7], workers, 1) == [4, 5, 6]
