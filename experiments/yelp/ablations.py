@@ -265,6 +265,8 @@ rows with rows, not with [RESULTS.md](RESULTS.md), which also says what the colu
 - The threshold (`--min-score`), from 0 to {THRESHOLDS[-1]:g} in steps of {THRESHOLDS[1]:g}, has the highest geometric
   mean of style accuracy and self-BLEU on dev.
 - Right on dev: {judges}. Style is that of the first judge.
+- The base's weights were stored in 8 bits, with a scale for every 64 of them. Other work shared the GPU, so that the
+  seconds below are longer than those of a fit alone, and not to be compared.
 
 | fit, {first.get("batch_size", 0):,} examples a step | steps | seconds ({first.get("device", "")}) |
 |---|---:|---:|
