@@ -5,7 +5,8 @@
 
 reads DATA/yelp/peers/NAME.{0,1}.txt and PREDICTIONS/NAME.{0,1}.txt (0: outputs that should be positive, 1: negative),
 writes OUT/results.json and, from that alone, OUT/RESULTS.md and OUT/leaderboard.png. A row of an earlier results.json
-stays as it is while its files, the judges and the language model are the same; --all scores every row anew.
+stays as it is while its files, the judges and the language model are the same; --all scores every row anew. Where
+there is OUT/base.json, which base.sh writes, RESULTS.md also tells how the models of base size were made.
 """
 
 import argparse
@@ -47,8 +48,9 @@ PRINTED = {  # the paper's table: method -> our name of the same outputs, BLEU, 
     "AC-MLM w/ attention-based": ("ACMLM_epoch9_attention_based", 15.7, 53.4),
     "AC-MLM w/ fusion-method": ("ACMLM_epoch9_fusion_method", 15.3, 40.9),
     "Masker": ("masker_paper", 14.5, 40.9),
-    "LaserTagger on Masker's silver data": (None, 15.3, 49.6),
+    "LaserTagger on Masker's silver data": ("masker_lasertagger_paper", 15.3, 49.6),
 }
+PAPER_SPANS = 49.15  # the paper's span accuracy, of a model of base size
 LABELS = {  # systems to name in the plot
     "DIRR_direct": "Direct Rewards",
     "CWSR": "CWSR",
@@ -199,12 +201,14 @@ def write(results: Mapping[str, Any], out: Path) -> None:
     rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in results["rows"])
     rest = json.dumps({key: value for key, value in results.items() if key != "rows"}, indent=1, ensure_ascii=False)
     (out / "results.json").write_text(f'{{"rows": [\n{rows}\n],{rest[1:]}\n', "utf-8")
-    (out / "RESULTS.md").write_text(markdown(results), "utf-8")
+    base = out / "base.json"
+    made = json.loads(base.read_text("utf-8")) if base.is_file() else {}
+    (out / "RESULTS.md").write_text(markdown(results, made), "utf-8")
     plot(results, out / "leaderboard.png")
 
 
-def markdown(results: Mapping[str, Any]) -> str:
-    """RESULTS.md, made of nothing but the results."""
+def markdown(results: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+    """RESULTS.md, made of nothing but the results, and of how the models of base size were made."""
     rows = results["rows"]
     judges = [
         f"| `{j['name']}` | `{j['metric']}` | {j['train_lines']:,} | {j['dev_lines']:,} | {j['dev_accuracy']:.2f} |"
@@ -215,6 +219,7 @@ def markdown(results: Mapping[str, Any]) -> str:
         masker=_masker_table(rows),
         printed=_printed_table(rows),
         verdict=_verdict(rows),
+        scale=_scale_section(rows, base),
         leaderboard=_leaderboard_table(rows),
         peers=sum(row["kind"] in ("system", "human") for row in rows),
         samples=_samples_section(results["samples"]),
@@ -295,6 +300,37 @@ def _verdict(rows: Sequence[Row]) -> str:
                     f"{HEADS[name]} {row[name]:.2f} ({low:.1f} to {high:.1f}) is {side} the {figure} printed{far}"
                 )
     return f"Masker here: {'; '.join(found)}." if found else ""
+
+
+def _scale_section(rows: Sequence[Row], base: Mapping[str, Any]) -> str:
+    """Models of base size beside the paper's; `base` has, by their names, the stages in which they were made."""
+    if not base:
+        return "Not run yet: `experiments/yelp/base.sh` needs a GPU."
+    by_name = {row["system"]: row for row in rows}
+    names = ["paper_bleu", *(name for name in HEADS if name.startswith("style") and name in rows[0])]
+    about = ["span accuracy", "learning rate", "batch", "steps", "seconds"]
+    heads = ["model", "method", *(HEADS[name] for name in names), *about]
+    _, *printed = PRINTED["Masker"]
+    lines = [_line(heads), "|---|---|" + "---:|" * (len(heads) - 2)]
+    figures = [*map(str, printed), *[""] * (len(names) - 2)]
+    lines.append(_line(["the paper's", "paper", *figures, str(PAPER_SPANS), "3e-05", "2,048", "", ""]))
+    for model, (*_, fit) in base.items():
+        chosen, steps = fit["settings"], f"{fit['best_step']:,} of {fit['steps']:,}"
+        about = [f"{fit['scores']['span_accuracy']:.2f}", f"{chosen['lr']:g}", f"{chosen['batch_size']:,}", steps]
+        for method in ("paper", "ablation", "search"):
+            if row := by_name.get(f"masker_{model}_{method}"):
+                lines.append(
+                    _line([f"`{model}`", method, *(f"{row[x]:.2f}" for x in names), *about, str(fit["seconds"])])
+                )
+    first = next(iter(base.values()))[0]
+    count, score = sum(data["lines"] for data in first["data"]), first["scores"]["span_accuracy"]
+    lines += [
+        "",
+        f"Both were fitted from one encoder, pretrained for {first['steps']:,} steps, {first['seconds']} s, on "
+        f"{count:,} lines of plain text, where its span accuracy is {score:.2f}; all on one {first['device']}.",
+    ]
+    lines += [note for *_, fit in base.values() if (note := fit.get("note"))]
+    return "\n".join(lines)
 
 
 def _samples_section(found: Mapping[str, Any]) -> str:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from masker.training.loop import Progress
 
 Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the texts.")]
-SETTINGS = ("epochs", "steps", "batch_size", "accumulate", "lr", "dropout", "reveal", "eval_every", "patience", "seed",
-            "precision", "compile", "workers")  # fmt: skip
+SETTINGS = ("epochs", "steps", "batch_size", "accumulate", "lr", "dropout", "reveal", "style", "eval_every", "patience",
+            "seed", "precision", "compile", "workers")  # fmt: skip
 
 
 def _shared(
@@ -77,6 +77,9 @@ def fit(
     domain_as: Annotated[
         str, typer.Option("--domain-as", help="token before the text, or embedding added to every piece.")
     ] = "token",
+    style: Annotated[
+        float, typer.Option("--style", help="Weight of the style classifier, for the search editor; 0: do without.")
+    ] = 0.3,
     column: o.Column = None,
     encoding: o.Encoding = "utf-8",
     licence: Annotated[
@@ -90,6 +93,7 @@ def fit(
     """
     from masker.training.corpora import load_domains, warn_if_inseparable
 
+    shared["style"] = style
     settings = _settings(shared)
     counterparts, licences = o.pairs(counterpart, "--counterpart"), o.pairs(licence, "--licence")
     corpora = load_domains(o.pairs(domain, "--domain"), column=column, encoding=encoding)

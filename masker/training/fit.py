@@ -78,7 +78,7 @@ def _train(
     if domains:
         model.add_domains(list(corpora))
         _name_counterparts(model, counterparts)
-        if len(corpora) > 1:
+        if len(corpora) > 1 and settings.style:
             model.add_style()
         parts = {
             model.vocabulary.domain(name): _split(f"domain '{name}'", lines, settings)

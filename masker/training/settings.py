@@ -15,7 +15,8 @@ class TrainSettings:
     steps (by default 10 times a run) the span accuracy of held-out lines is measured and a checkpoint written; training
     stops when it has not risen for `patience` evaluations, and the best checkpoint is the one that is kept.
     In a share `reveal` of the spans the first pieces are shown, which the search editor needs to fill spans piece by
-    piece; `style` weighs the loss of the style classifier, which learns from a quarter of the rows beside.
+    piece; `style` weighs the loss of the style classifier, which learns from a quarter of the rows beside; with 0 there
+    is none.
     """
 
     epochs: float = 3.0

@@ -57,6 +57,14 @@ def test_a_model_is_made(fit: Cli, masker: Cli, here: Path) -> None:
     assert "masker fit --base" in made["command"]
 
 
+@pytest.mark.parametrize("weight", [0, 0.3])
+def test_a_style_weight_of_0_fits_no_classifier(weight: float, fit: Cli, masker: Cli, here: Path) -> None:
+    assert fit(*TWO, "--style", str(weight)).code == 0
+    assert (here / "model" / "style.safetensors").exists() == bool(weight)
+    searched = masker("edit", "--model", "model", "--to", "positive", "--method", "search", stdin=b"it was terrible .")
+    assert (searched.code == 0) == bool(weight)
+
+
 def test_every_kind_of_corpus_gives_the_same_model(fit: Cli, here: Path) -> None:
     def write(kind: str, lines: list[str]) -> bytes:
         if kind.startswith(".jsonl"):

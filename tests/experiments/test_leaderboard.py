@@ -111,6 +111,26 @@ def test_what_is_written(data: Path, predictions: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "leaderboard.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_models_of_base_size_are_told_of_once_they_are_made(data: Path, predictions: Path, tmp_path: Path) -> None:
+    put(predictions, "masker_base_ablation.{}.txt", HALF)
+    results = script.leaderboard(data, predictions, JUDGES)
+    assert "Not run yet" in script.markdown(results, {})
+    stage = {"seconds": 7, "steps": 500, "best_step": 400, "device": "H200", "data": [{"lines": 1234}]}
+    made = [
+        stage | {"scores": {"span_accuracy": score}, "settings": {"lr": 3e-5, "batch_size": 2048}} for score in (31, 42)
+    ]
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "base.json").write_text(json.dumps({"base": made}))
+    script.write(results, tmp_path / "out")
+    text = (tmp_path / "out" / "RESULTS.md").read_text()
+    (line,) = [line for line in text.splitlines() if line.startswith("| `base` | ablation |")]
+    assert line.endswith("| 42.00 | 3e-05 | 2,048 | 400 of 500 | 7 |")
+    figures = ("paper_bleu", "style_accuracy", "style_accuracy_ngram")
+    row = next(row for row in results["rows"] if row["system"] == "masker_base_ablation")
+    assert line.split(" | ")[2:5] == [f"{row[name]:.2f}" for name in figures]
+    assert "1,234 lines of plain text, where its span accuracy is 31.00; all on one H200" in text
+
+
 def test_only_what_has_changed_is_scored_again(
     data: Path, predictions: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
