@@ -1,9 +1,11 @@
-"""Speed on one GPU, file to file, in under 90 seconds: `python benchmarks/gpu.py --out benchmarks/gpu.json`.
+"""Speed on one GPU, file to file, in about a minute: `python benchmarks/gpu.py --out benchmarks/gpu.json`.
 
 The embedded model, and a model of MPNet-base's size with random weights; the paper's method, exhaustive and pruned.
+With `--pretraining FOLDER`, which `masker pretrain` has written on this machine, also how fast that training was.
 """
 
 import argparse
+import gc
 import json
 import tempfile
 import time
@@ -13,10 +15,11 @@ from typing import Any
 import torch
 
 from masker import Masker, PaddedMLM
-from masker.bench import default_texts, sample
+from masker.bench import default_texts
 from masker.bench.flops import Shape
 from masker.bench.worker import Counting
 from masker.settings import Settings
+from masker.training.examples import segment
 
 
 def base_size(small: PaddedMLM) -> PaddedMLM:
@@ -27,8 +30,7 @@ def base_size(small: PaddedMLM) -> PaddedMLM:
     ids = {"pad_token_id": v.pad, "bos_token_id": v.start[0], "eos_token_id": v.end[0]}
     torch.manual_seed(0)
     mlm = AutoModelForMaskedLM.from_config(MPNetConfig(vocab_size=len(v), **ids)).eval()
-    model = PaddedMLM(mlm, v, Settings(domains=dict(small.settings.domains)))
-    return model
+    return PaddedMLM(mlm, v, Settings(domains=dict(small.settings.domains)))
 
 
 def matmul_rate(size: int = 8192) -> float:
@@ -44,11 +46,10 @@ def matmul_rate(size: int = 8192) -> float:
     return 20 * 2 * size**3 / (time.perf_counter() - start)
 
 
-def file_to_file(masker: Masker, lines: list[str], to: str, **options: Any) -> dict[str, Any]:
-    """Lines of a file in, lines of a file out; the first chunk has been through before."""
-    counts = Counting(masker._runtime.runtime if isinstance(masker._runtime, Counting) else masker._runtime)
-    counts.shape = Shape.of(masker.model, None)
-    list(masker.edit_stream(lines[:1024], to, method="paper", **options))
+def file_to_file(masker: Masker, lines: list[str], to: str) -> dict[str, Any]:
+    """Lines of a file in, lines of a file out; the first chunks have been through before."""
+    list(masker.edit_stream(lines[:2048], to, method="paper"))
+    gc.freeze()  # as `masker edit` does
     torch.cuda.reset_peak_memory_stats()
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in", Path(folder) / "out"
@@ -56,17 +57,38 @@ def file_to_file(masker: Masker, lines: list[str], to: str, **options: Any) -> d
         torch.cuda.synchronize()
         start = time.perf_counter()
         with source.open(encoding="utf-8") as texts, target.open("w", encoding="utf-8") as out:
-            for rewrite in masker.edit_stream((text.rstrip("\n") for text in texts), to, method="paper", **options):
+            for rewrite in masker.edit_stream((text.rstrip("\n") for text in texts), to, method="paper"):
                 out.write(rewrite.text + "\n")
         seconds = time.perf_counter() - start
     peak = torch.cuda.max_memory_allocated() / 2**30
+    counts = Counting(masker._runtime, shape=Shape.of(masker.model, None))
     masker._runtime = masker._source_runtime = counts  # type: ignore[assignment]
-    part = lines[:2048]
-    list(masker.edit_stream(part, to, method="paper", **options))
-    masker._runtime = masker._source_runtime = counts.runtime
+    part = lines[:1024]
+    list(masker.edit_stream(part, to, method="paper"))
     return {
         "lines": len(lines), "seconds": seconds, "per_second": len(lines) / seconds, "peak_gib": peak,
         "passes": counts.rows / len(part), "flops": counts.flops / len(part) * len(lines) / seconds,
+    }  # fmt: skip
+
+
+def training(folder: Path) -> dict[str, Any]:
+    """How fast a pretraining went, from its metrics: between the first evaluation, which may have waited for a
+    compiler, and the last. Tokens are those drawn, without what they are filled up with."""
+    made = json.loads((folder / "masker.json").read_text("utf-8"))
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text("utf-8").splitlines()]
+    first, last = rows[0], rows[-1]
+    waits = [row["step"] / row["tokens_per_second"] for row in (first, last)]  # in proportion to the seconds trained
+    per_second = (last["step"] - first["step"]) / (waits[1] - waits[0])
+    shape, n_p, window = Shape.read(str(folder)), made["n_p"], made["window"]
+    pieces = segment(n_p)
+    tokens = pieces + n_p / 2  # what a segment becomes: about n_p / 2 of its pieces are replaced by n_p masks
+    length = window / pieces * tokens
+    h = shape.hidden
+    encoder = shape.layers * (4 * h * h + 2 * h * shape.inner + 2 * length * h)  # multiplications a token
+    head = n_p / tokens * (h * h + h * shape.pieces)
+    return {
+        "tokens_per_second": per_second, "batch": made["made"][-1]["settings"]["batch_size"], "window": window,
+        "flops": 6.0 * (encoder + head) * per_second,
     }  # fmt: skip
 
 
@@ -74,34 +96,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--lines", type=int, default=24_000)
+    parser.add_argument("--pretraining", type=Path, help="folder that masker pretrain has written here")
     options = parser.parse_args()
     texts = default_texts(500)
-    lines = [texts[k % len(texts)] for k in range(options.lines)] or sample(options.lines)
+    lines = [texts[k % len(texts)] for k in range(options.lines)]
     small = PaddedMLM.from_pretrained()
     result: dict[str, Any] = {
         "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "matmul_bf16": matmul_rate(), "runs": [],
     }  # fmt: skip
-    begun = time.perf_counter()
-    for name, model, count in (("embedded", small, len(lines)), ("base", base_size(small), len(lines) // 6)):
+    for name, model, count in (("embedded", small, len(lines)), ("base", base_size(small), len(lines) // 4)):
         for prune in (False, True):
             masker = Masker(model, device="cuda", prune=prune)
-            run = file_to_file(masker, lines[:count], "positive")
-            result["runs"].append({"model": name, "method": "pruned" if prune else "exhaustive", **run})
-        if time.perf_counter() - begun > 60:
-            break
-    for attention in ("eager", "sdpa"):  # which is faster here, and how the size of a batch matters
-        for tokens in (65_536, 262_144):
-            if time.perf_counter() - begun > 75:
-                break
-            masker = Masker(small, device="cuda", prune=False, batch_tokens=tokens)
-            masker._runtime.model.mlm.set_attn_implementation(attention)  # type: ignore[attr-defined]
-            run = file_to_file(masker, lines[: len(lines) // 4], "positive")
-            result["runs"].append({"model": "embedded", "method": f"exhaustive, {attention}, {tokens} tokens", **run})
-    for run in result["runs"]:
-        run["of_matmul"] = run["flops"] / result["matmul_bf16"]
+            run = {"model": name, "method": "pruned" if prune else "exhaustive"}
+            run |= file_to_file(masker, lines[:count], "positive")
+            run["of_matmul"] = run["flops"] / result["matmul_bf16"]
+            result["runs"].append(run)
+            print(f"{name:<9} {run['method']:<11} {run['per_second']:8.0f}/s  {run['of_matmul']:.1%} of matmul")
+    if options.pretraining:
+        run = training(options.pretraining)
+        result["training"] = {**run, "of_matmul": run["flops"] / result["matmul_bf16"]}
+        print(f"training  {run['tokens_per_second']:,.0f} tokens/s  {result['training']['of_matmul']:.1%} of matmul")
     options.out.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
-    for run in result["runs"]:
-        print(f"{run['model']:<9} {run['method']:<32} {run['per_second']:8.0f}/s  {run['of_matmul']:.1%} of matmul")
 
 
 if __name__ == "__main__":

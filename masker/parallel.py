@@ -1,5 +1,6 @@
 """Many processes on one machine: lines go out in blocks, come back in order, and a killed run can be continued."""
 
+import gc
 import itertools
 import json
 import multiprocessing
@@ -241,6 +242,7 @@ def _work(pipe: Connection, job: Job, device: str, format: str) -> None:
         first = 0
         try:
             editor = job.load(device)
+            gc.freeze()  # the libraries are here to stay: no need to look through them for garbage
             while True:
                 block: _Block = pipe.recv()
                 first, texts = block.first, [line.rstrip("\r\n") for line in block.lines]

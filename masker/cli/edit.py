@@ -1,5 +1,6 @@
 """masker edit: rewrite lines."""
 
+import gc
 import itertools
 import sys
 from collections import deque
@@ -96,6 +97,7 @@ def edit(
         rewrites = rewrite_stream(student, itertools.chain(first, source), to or "", from_)
     else:
         masker = Masker.from_pretrained(model, source_model, device=device, max_words=max_words)
+        gc.freeze()  # or else the collector looks through all of the libraries again and again
         rewrites = masker.edit_stream(itertools.chain(first, source), to or "", from_, **options)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     mixed = out is None and sys.stdout.isatty()  # the rewrites themselves show the progress

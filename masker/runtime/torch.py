@@ -48,13 +48,13 @@ class TorchRuntime:
     def _scores(self, hidden: Tensor, asked: Tensor, bias: Tensor | None, top: int) -> tuple[Tensor, Tensor, Tensor]:
         """[B, m, H] -> best and its log p [B, m, top], and log p of what is asked about [B, m, K]."""
         logits = self.model.logits(hidden)  # [B, m, V]
-        norm = logits.float().logsumexp(-1, keepdim=True)  # [B, m, 1]
-        asked_log_p = logits.gather(2, asked) - norm
+        log_p = logits.log_softmax(-1, dtype=torch.float32)  # reads the logits less often than logsumexp does
+        asked_log_p = log_p.gather(2, asked)
         if not top:
             return asked[:, :, :0], asked_log_p[:, :, :0], asked_log_p
         allowed = logits if bias is None else logits.add_(bias)
-        best_logit, best = allowed.max(-1, keepdim=True) if top == 1 else allowed.topk(top)  # [B, m, top]
-        return best, best_logit - norm, asked_log_p
+        best = allowed.argmax(-1, keepdim=True) if top == 1 else allowed.topk(top).indices  # [B, m, top]
+        return best, log_p.gather(2, best), asked_log_p
 
     @torch.inference_mode()
     def styles(self, ids: Array, attention: Array) -> Array:
