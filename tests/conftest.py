@@ -2,6 +2,7 @@
 
 import csv
 import os
+import tempfile
 import string
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,8 @@ from masker.vocabulary import Vocabulary
 # here and in the processes that tests start: the last bits of a sum depend on the number of threads
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
-os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parent / "no-cache")  # an export of the embedded model is not wanted
+_NO_CACHE = tempfile.TemporaryDirectory()
+os.environ["XDG_CACHE_HOME"] = _NO_CACHE.name  # an export of the embedded model is not wanted
 
 FAMILIES = ("bert", "distilbert", "mpnet", "roberta", "modernbert")
 DOMAINS = ("negative", "positive")

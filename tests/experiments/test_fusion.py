@@ -130,7 +130,7 @@ def test_rows_and_figures(pairs: list[AlignedPair], tmp_path: Path) -> None:
     assert json.loads((tmp_path / "results.json").read_text())["rows"] == json.loads(json.dumps(results))["rows"]
     text = (tmp_path / "RESULTS.md").read_text()
     assert "| Masker, split → fused | 10 | 12.65 | 90.00 (" in text
-    assert "| Masker, fused → split | 23.18 | 0.00 (" in text
+    assert "| Masker, fused → split | 10 | 23.18 | 0.00 (" in text
     assert "SourceScore makes a difference of +80.00 points Exact (in the paper +10.51)" in text
     assert "| SINGLE_S_COORD | 9 | 0.0 | 100.0 |" in text
     assert "| prediction | d0 came and d0 went . |" in text
