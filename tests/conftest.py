@@ -2,8 +2,8 @@
 
 import csv
 import os
-import tempfile
 import string
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
