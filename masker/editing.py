@@ -16,7 +16,7 @@ from masker.text import Text, is_punctuation, split_words
 from masker.vocabulary import Vocabulary
 
 # int8 errs: so many edits besides the best, if they score less by no more than this, may be better in float32
-_DOUBT, _MARGIN = 6, 0.15
+_DOUBT, _MARGIN = 6, 0.08
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,8 @@ class Task:
         """As `score`, but the source domain is asked only about spans that can be among the `top` best edits.
 
         Score <= TargetScore, so a span is out when its TargetScore is below the `top`-th best Score found so far. Those
-        with the highest TargetScore are asked first, few at a time: the best Score is mostly among them.
+        with the highest TargetScore are asked first, few at a time: the best Score is mostly among them. Where `exact`
+        decides in the end, those are also asked about that it would be asked to look at: see `decided`.
         """
         sheet = self._sheet(texts, keep)
         sheet.ask()
@@ -169,6 +170,7 @@ class _Race:
         self, task: Task, scores: SpanScores, keep: Sequence[tuple[int, int]], top: int, min_score: float
     ) -> None:
         self.task, self.scores, self.top, self.min_score = task, scores, top, min_score
+        self.doubt, self.margin = (_DOUBT, _MARGIN) if task.exact else (0, 0.0)
         self.fixed = protected_words(scores.text, keep)
         self.target = scores.target_score
         self.order = iter(np.argsort(-self.target, kind="stable").tolist())
@@ -182,7 +184,9 @@ class _Race:
             for k, result in self.asked.items():
                 self.found[result] = max(float(score[k]), self.found.get(result, -np.inf))
         best = sorted(self.found.values(), reverse=True)
-        bar = best[self.top - 1] if len(best) >= self.top else -np.inf
+        bar = best[self.top - 1] - self.margin if len(best) >= self.top else -np.inf
+        if len(best) >= self.top + self.doubt:
+            bar = max(bar, best[self.top + self.doubt - 1])
         self.asked = {}
         while len(self.asked) < count:
             row = next(self.order, None)
@@ -275,8 +279,7 @@ def edit_texts(
         keep = [task.keep(t) + _inserted(rewrites[k].edits) for k, t in zip(going, texts, strict=True)]
         changed = []
         count = max(1, top) if turn == 0 else 1
-        few = count + _DOUBT if task.exact else count
-        scored = task.ranked(texts, keep, top=few, min_score=min_score) if task.prune else task.score(texts, keep)
+        scored = task.ranked(texts, keep, top=count, min_score=min_score) if task.prune else task.score(texts, keep)
         if task.exact:
             scored = task.exact.decided(scored, keep, top=count, min_score=min_score)
         for k, scores, kept in zip(going, scored, keep, strict=True):

@@ -71,9 +71,18 @@ def choose(
     for _ in range(1, int(max_edits)):
         going = [unit for unit in going if unit.drafts and _lacks(unit.drafts[0], ranking)]
         _add_edits(task, style, going, ranking, wanted)
+    return conclude(task, sources, units, ranking, max_edits=max_edits, min_score=min_score, top=top)
+
+
+def conclude(
+    task: Task, sources: Sequence[str], units: Sequence[Unit], ranking: Ranking, *, max_edits: int, min_score: float,
+    top: int = 0,
+) -> list[Rewrite]:  # fmt: skip
+    """The rewrites of texts whose units have drafts; those of more edits than `max_edits` do not count."""
     by_text: dict[int, list[Unit]] = {}
     for unit in units:
-        by_text.setdefault(unit.number, []).append(unit)
+        drafts = [draft for draft in unit.drafts if len(draft.parts) <= max_edits]
+        by_text.setdefault(unit.number, []).append(replace(unit, drafts=drafts))
     return [_rewrite(task, source, by_text.get(k, []), ranking, min_score, top) for k, source in enumerate(sources)]
 
 

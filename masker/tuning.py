@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from masker.api import Masker
 from masker.errors import MaskerError
 from masker.metrics.bleu import bleu
 from masker.metrics.normalise import normalise
-from masker.ranking import Ranking, Unit
-from masker.search import choose, find
+from masker.ranking import Ranking, Style
+from masker.search import choose, conclude, find
 from masker.style import Judge
 
 STRENGTHS = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99)
@@ -62,28 +62,41 @@ def tune(
             report(trial)
             if to not in best or trial.joint > best[to].joint:
                 best[to] = trial
-        masker.model.settings.search[to] = best[to].knobs
+        known = masker.model.settings.search.get(to, {})
+        masker.model.settings.search[to] = {**known, **best[to].knobs}  # what else is set for the domain stays so
     return best
 
 
 def _trials(masker: Masker, judge: Judge, texts: Sequence[str], source: str, to: str) -> Iterator[Trial]:
     task, style, longest = masker.searching(to, source)
-    units = find(task, style, texts, Ranking(max(STRENGTHS)), longest=longest)
+    style = _Remembering(**vars(style))
+    known = masker.model.settings.search.get(to, {})
+    ranking = Ranking(**{name: value for name, value in known.items() if name not in ("max_edits", "min_score")})
+    units = find(task, style, texts, replace(ranking, strength=max(STRENGTHS)), longest=longest)
     for strength in STRENGTHS:
+        ranking = replace(ranking, strength=strength)
+        drafted = [replace(unit, candidates=list(unit.candidates), drafts=[]) for unit in units]
+        choose(task, style, texts, drafted, ranking, max_edits=max(EDITS), min_score=0.0)
         for max_edits in EDITS:
-            rewrites = choose(task, style, texts, [_fresh(unit) for unit in units], Ranking(strength),
-                              max_edits=max_edits, min_score=-math.inf)  # fmt: skip
+            rewrites = conclude(task, texts, drafted, ranking, max_edits=max_edits, min_score=-math.inf)
             for min_score in SCORES:
                 outputs = [r.text if r.score > min_score else r.source for r in rewrites]
                 right = 100 * sum(domain == to for domain in judge.predict(outputs)) / len(texts)
                 yield Trial(to, strength, max_edits, min_score, right, _self_bleu(texts, outputs))
 
 
+@dataclass(frozen=True)
+class _Remembering(Style):
+    """Reads every text only once: trials differ in few of them."""
+
+    known: dict[str, float] = field(default_factory=dict)
+
+    def of_encoder(self, texts: Sequence[str]) -> np.ndarray:
+        fresh = [text for text in dict.fromkeys(texts) if text not in self.known]
+        self.known.update(zip(fresh, super().of_encoder(fresh).tolist(), strict=True))
+        return np.array([self.known[text] for text in texts])
+
+
 def _self_bleu(texts: Sequence[str], outputs: Sequence[str]) -> float:
     tally = bleu([normalise(text) for text in outputs], [[normalise(text) for text in texts]])
     return float(tally.figures(np.ones((1, len(texts))))[0])
-
-
-def _fresh(unit: Unit) -> Unit:
-    """A unit whose candidates can be ranked again."""
-    return replace(unit, candidates=list(unit.candidates), drafts=[])

@@ -38,6 +38,12 @@ def test_the_best_knobs_are_those_of_the_best_trial(masker: Masker) -> None:
     assert texts == [r.text for r in given]
 
 
+def test_what_else_is_set_for_a_domain_stays_so(masker: Masker) -> None:
+    masker.model.settings.search["positive"] = {"likelihood": 0.7, "strength": 0.123}
+    best = tune(masker, LINES, Judge.fit(CORPORA))
+    assert masker.model.settings.search["positive"] == {"likelihood": 0.7, **best["positive"].knobs}
+
+
 def test_without_a_judge_half_of_the_lines_make_one(masker: Masker) -> None:
     best = tune(masker, {name: texts[:40] for name, texts in CORPORA.items()})
     assert set(best) == {"negative", "positive"}

@@ -107,9 +107,9 @@ def _worker(spec: dict[str, Any], *, may_fail: bool = False) -> dict[str, Any] |
     command = [sys.executable, "-m", "masker.bench.worker"]
     done = subprocess.run(command, input=json.dumps(spec), capture_output=True, text=True, check=False)
     if done.returncode:
-        if may_fail:  # a model without a style classifier cannot search
-            return None
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        if may_fail and "style classifier" in last:  # without one a model cannot search
+            return None
         raise MaskerError(f"timing '{spec['way']}' failed: {last}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer

@@ -28,7 +28,7 @@ class OnnxRuntime:
     """One ONNX file, of which the scoring step is a part: no logits leave it. `threads`: all cores without."""
 
     batch_tokens = 2048
-    chunk = 16
+    chunk = 32
     ahead = 0
 
     def __init__(self, path: Path, threads: int = 0) -> None:
