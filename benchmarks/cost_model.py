@@ -93,7 +93,7 @@ def measure(model: str | None, device: str, repeats: int) -> dict[str, Any]:
     from masker.parallel import Job
 
     began = time.perf_counter()
-    edit = Job("positive", model=model).load(device).edit
+    edit = Job("positive", model=model, options={"method": "paper"}).load(device).edit
     startup = time.perf_counter() - began
     scale = 1 if device == "cpu" else 50  # a GPU wants more at a time
     edit(sentences(4 * scale, 0))  # warm
@@ -172,7 +172,7 @@ def commands(*argvs: list[str]) -> dict[str, float]:
 def processes(model: str | None, lines: int) -> dict[str, Any]:
     """Two workers against two independent runs of half the lines each; and Beam's overhead for a text."""
     masker = [sys.executable, "-m", "masker"]
-    options = ["--to", "positive", *(["--model", model] if model else [])]
+    options = ["--to", "positive", "--method", "paper", *(["--model", model] if model else [])]
     os.environ["OMP_NUM_THREADS"] = "1"
     with tempfile.TemporaryDirectory() as folder:
         texts = sentences(lines, 3)

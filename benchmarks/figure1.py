@@ -11,6 +11,7 @@ from transformers import AutoModelForMaskedLM, BertConfig
 
 from masker import Masker, PaddedMLM
 from masker.bench.naive import Naive
+from masker.runtime._export import export
 from masker.settings import Settings
 
 TEXT = "marie curie was born in poland . she died in the france ."
@@ -28,9 +29,12 @@ def main() -> None:
         PaddedMLM(mlm, v, Settings(domains=domains)).save_pretrained(folder)
         taken = {}
         masker = Masker.from_pretrained(folder, device="cpu", exact=True)
+        export(folder)
+        int8 = Masker.from_pretrained(folder, device="cpu")
         ways = {
             "naive": Naive(folder, "positive", batch=1).edit,
             "pruned": lambda texts: masker.edit(texts, "positive"),
+            "int8": lambda texts: int8.edit(texts, "positive"),
         }
         for name, edit in ways.items():
             edit(["so ."])

@@ -145,6 +145,7 @@ def plot(result: dict[str, Any], path: Path) -> None:
     """How cost grows, as a picture."""
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import LogLocator
     except ImportError as error:
         raise MaskerError("plotting needs matplotlib; install it with: pip install 'masker-nlp[plot]'") from error
     figure = Figure(figsize=(9, 3.5), layout="constrained")
@@ -155,4 +156,11 @@ def plot(result: dict[str, Any], path: Path) -> None:
     left.set(xlabel="words a text", ylabel="seconds a text", xscale="log", yscale="log")
     right.plot([r["texts"] for r in by_size], [r["texts"] * r["seconds"] for r in by_size], "o-")
     right.set(xlabel="texts", ylabel="seconds", xscale="log", yscale="log")
+    for axes in (left, right):
+        axes.set_xticks(axes.lines[0].get_xdata(), labels=[f"{x:g}" for x in axes.lines[0].get_xdata()])
+        axes.set_xticks([], minor=True)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("")
+        axes.grid(alpha=0.3)
     figure.savefig(path, dpi=150)
