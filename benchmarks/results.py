@@ -34,8 +34,8 @@ def main() -> None:
     if figure := read("figure1.json"):
         parts += ["", "## The Figure 1 sentence, a model of BERT-base's size", ""]
         parts += [
-            f"Naive loop {figure['naive']:.1f} s; Masker {figure['pruned']:.2f} s, exported {figure['int8']:.2f} s. The "
-            "weights are random, so that pruning saves nothing."
+            f"Naive loop {figure['naive']:.1f} s; Masker {figure['pruned']:.2f} s, exported {figure['int8']:.2f} s. "
+            "The weights are random, so that pruning saves nothing."
         ]
     if gpu := read("gpu.json"):
         parts += ["", f"## One GPU: {gpu['gpu']}, file to file", ""]

@@ -18,7 +18,9 @@ def test_every_way_is_timed_on_the_same_texts(masker: Cli, fitted: Path, tmp_pat
     assert result.code == 0, result.err
     found = json.loads(result.text)
     ways = {row["way"]: row for row in found["ways"]}
-    assert {"naive", "batched", "exhaustive", "pruned"} <= set(ways)
+    assert {"naive", "batched", "exhaustive", "pruned", "search"} <= set(ways)
+    assert ways["search"]["passes"] > ways["exhaustive"]["passes"]
+    assert ways["search"]["same_edits"] is None  # another method
     for name in ("naive", "batched", "pruned"):
         assert ways[name]["same_edits"] == 1
     assert ways["naive"]["passes"] == ways["exhaustive"]["passes"] > ways["pruned"]["passes"]
