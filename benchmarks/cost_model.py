@@ -271,7 +271,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--repeats", type=int, default=2, help="runs, of which the fastest counts")
     parser.add_argument("--processes", action="store_true")
-    parser.add_argument("--lines", type=int, default=200, help="sentences for --processes")
+    parser.add_argument("--lines", type=int, default=320, help="sentences for --processes")
     parser.add_argument("--out", type=Path, default=HERE)
     given = parser.parse_args()
     import torch

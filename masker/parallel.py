@@ -22,7 +22,7 @@ from masker.editing import Rewrite
 from masker.errors import MaskerError
 
 START = "spawn"  # a fork would share locks and CUDA
-BLOCK, GPU_BLOCK = 64, 4096  # lines a worker is given at a time: whole chunks of every runtime
+BLOCK, GPU_BLOCK = 32, 4096  # lines a worker is given at a time: whole chunks of every runtime
 DEATHS = 3  # a block on which so many workers have died is the cause of it
 AHEAD = 4  # blocks a worker that may be out or waiting for their turn: memory is bounded by it
 

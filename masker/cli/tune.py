@@ -45,7 +45,7 @@ def tune(
     masker = Masker.from_pretrained(model, device=device, exact=True)
 
     def show(trial: "Trial") -> None:
-        err.print(_line(trial), markup=False, highlight=False)
+        err.print(_line(trial), markup=False, highlight=False, soft_wrap=True)
 
     best = search_knobs(masker, corpora, Judge.from_pretrained(judge) if judge else None, report=show)
     save_settings(masker.model.settings, model)
