@@ -172,11 +172,7 @@ class Unit:
 
     def put(self, parts: Sequence[Candidate]) -> str:
         """The unit's text with candidates in it."""
-        pieces, at = [], self.start
-        for part in sorted(parts, key=lambda part: part.at.start):
-            pieces += [self.text.source[at : part.at.start], part.at.new]
-            at = part.at.end
-        return "".join([*pieces, self.text.source[at : self.end]])
+        return _put(self.text.source, parts, self.start, self.end)
 
 
 class Edited:
@@ -184,11 +180,7 @@ class Edited:
 
     def __init__(self, vocabulary: Vocabulary, unit: Unit, parts: Sequence[Candidate]) -> None:
         self.parts = sorted(parts, key=lambda part: part.at.start)
-        pieces, at = list[str](), 0
-        for part in self.parts:
-            pieces += [unit.text.source[at : part.at.start], part.at.new]
-            at = part.at.end
-        self.text = vocabulary.read("".join([*pieces, unit.text.source[at:]]))
+        self.text = vocabulary.read(_put(unit.text.source, parts, 0, len(unit.text.source)))
         places = {(word.start, word.end): i for i, word in enumerate(unit.text.words)}
         homes = {j: self.home(word.start, word.end) for j, word in enumerate(self.text.words)}
         self.old = {j: places[home] for j, home in homes.items() if home in places}
@@ -211,6 +203,15 @@ class Edited:
         run = [-1, *(self.old.get(j) for j in range(len(self.text.words))), self._count]
         edges = [j for j, (a, b) in enumerate(pairwise(run)) if a is None or b is None or b != a + 1]
         return [j for j in self.old if any(-reach <= j - edge < reach for edge in edges)]
+
+
+def _put(source: str, parts: Sequence[Candidate], start: int, end: int) -> str:
+    """The characters `start` to `end` of a source with candidates in them."""
+    pieces = list[str]()
+    for part in sorted(parts, key=lambda part: part.at.start):
+        pieces += [source[start : part.at.start], part.at.new]
+        start = part.at.end
+    return "".join([*pieces, source[start:end]])
 
 
 def similarity_of(text: str, source: str) -> float:

@@ -151,7 +151,7 @@ def _silver(state: Mapping[str, Any] | None) -> str:
     method = "the search editor" if search else "the paper's method"
     none = f"; the others gave none ({dropped})" if dropped else ""
     rest = state["texts"] - state["lines"]
-    cut = f" The {rest:,} other texts that were set aside were left out for lack of time." if rest else ""
+    cut = f" The {rest:,} other texts that were set aside were not rewritten." if rest else ""
     return f"By {method}, {state['kept']:,} pairs out of {state['lines']:,} fused texts{none}.{cut}"
 
 
