@@ -5,10 +5,19 @@ layers that saves about a tenth of the work. All that knows how Transformers wri
 """
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
+
+Attend = Callable[[Tensor, Tensor, Tensor, Tensor, float], Tensor]
+
+
+def plain(q: Tensor, k: Tensor, v: Tensor, seen: Tensor, scaling: float) -> Tensor:
+    """q [B, heads, m, d], k and v [B, heads, L, d], seen [B, L] -> [B, m, heads, d]."""
+    mask = seen[:, None, None, :].bool()
+    return scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scaling).transpose(1, 2)
 
 
 def without_last_layer(base: Any) -> Any:
@@ -19,13 +28,13 @@ def without_last_layer(base: Any) -> Any:
     return shorter
 
 
-def last_layer(layer: Any, here: Tensor, hidden: Tensor, attention: Tensor) -> Tensor:
+def last_layer(layer: Any, here: Tensor, hidden: Tensor, attention: Tensor, attend: Attend) -> Tensor:
     """The vectors `here` [B, m, H] look at all of `hidden` [B, L, H], of which they are some."""
     a = layer.attention.self
     q, k, v = (
         project(x).view(*x.shape[:2], -1, a.attention_head_size).transpose(1, 2)  # [B, heads, m or L, H / heads]
         for project, x in ((a.query, here), (a.key, hidden), (a.value, hidden))
     )
-    seen = scaled_dot_product_attention(q, k, v, attn_mask=attention[:, None, None, :].bool())
-    here = layer.attention.output(seen.transpose(1, 2).flatten(2), here)
+    seen = attend(q, k, v, attention, a.attention_head_size**-0.5)
+    here = layer.attention.output(seen.flatten(2), here)
     return layer.output(layer.intermediate(here), here)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from masker._last_layer import last_layer, without_last_layer
+from masker._last_layer import Attend, last_layer, plain, without_last_layer
 from masker.errors import MaskerError
 from masker.runtime import Runtime, SlotScores  # noqa: F401  (their old home)
 from masker.settings import Settings, WithDomains
@@ -27,6 +27,7 @@ class PaddedMLM(nn.Module, WithDomains):
     _head: Any
     style: nn.Linear | None
     words: WordStyle | None
+    attend: Attend = staticmethod(plain)  # in the last layer, where that is computed for some positions only
 
     def __init__(self, mlm: Any, vocabulary: Vocabulary, settings: Settings) -> None:
         super().__init__()
@@ -57,7 +58,9 @@ class PaddedMLM(nn.Module, WithDomains):
         short = not self.training and self.mlm.config.model_type in ("bert", "roberta")
         hidden = self.encode(ids, attention, domain=domain, short=short)  # [B, L, H]
         here = hidden.gather(1, slots[:, :, None].expand(-1, -1, hidden.shape[-1]))
-        return last_layer(self.mlm.base_model.encoder.layer[-1], here, hidden, attention) if short else here
+        if not short:
+            return here
+        return last_layer(self.mlm.base_model.encoder.layer[-1], here, hidden, attention, self.attend)
 
     def encode(self, ids: Tensor, attention: Tensor, *, domain: bool = True, short: bool = False) -> Tensor:
         """[B, L, H]; `domain` is whether the ids have a domain's token in them, if the model has domains.

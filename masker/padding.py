@@ -97,10 +97,10 @@ def mask_spans(
     )
 
 
-def whole_texts(flat: Array, lo: Array, hi: Array, frame: Frame) -> Masked:
+def whole_texts(flat: Array, lo: Array, hi: Array, frame: Frame, length: int | None = None) -> Masked:
     """Rows without a mask and without a domain: what the style classifier reads."""
     nowhere = lo[:, None] * 0 + (1 << 40)
-    return mask_spans(flat, lo, hi, nowhere, nowhere * 0, frame, domain=False)
+    return mask_spans(flat, lo, hi, nowhere, nowhere * 0, frame, domain=False, length=length)
 
 
 def reveal(masked: Masked, n_p: int, share: float, generator: "torch.Generator") -> Masked:
@@ -125,17 +125,18 @@ def sample_spans(
     *,
     weights: Sequence[float] | None = None,
     whole: bool = True,
+    longest: int | None = None,
 ) -> "tuple[Tensor, Tensor]":
     """One span for each row `lo`..`hi` [B], among all spans of whole words with 0 to n_p pieces.
 
     These are the spans that `spans.enumerate_spans` lists, so the model is trained on the questions it will be asked.
     `weights` says how likely a span of 0, 1, .. n_p pieces is to be drawn, relative to the others; all alike without.
     `begins` [N + 1] is true where a piece begins a word, and at the end of the flat tensor; rows are `whole` if they
-    end with a word. Gives starts, widths [B].
+    end with a word. `longest` is how many pieces a row has at most, if it is known. Gives starts, widths [B].
     """
     import torch
 
-    longest = int((hi - lo).max())
+    longest = longest or int((hi - lo).max())
     start = lo[:, None] + torch.arange(longest + 1, device=lo.device)  # [B, T+1]
     stop = start[:, :, None] + torch.arange(n_p + 1, device=lo.device)  # [B, T+1, n_p+1]
     bound = begins[stop.clamp(max=len(begins) - 1)]  # whether a span could start or stop there

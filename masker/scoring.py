@@ -101,12 +101,11 @@ class Sheet:
             columns = [t.best[:, :, 0], _product(t.best_log_p), _product(t.asked_log_p)]
             if other:
                 columns.append(self._asked_source(other, masked, t.best))
-            answers.append((batch, columns))
-        for batch, columns in answers:  # only now: a GPU goes on with the next batch meanwhile
-            n_p = self._frame.n_p
-            answer = _together(columns)  # [B, n_p + 2 or 4]
-            self.infills[batch] = answer[:, :n_p]
-            self.log_L[: answer.shape[1] - n_p, batch] = answer[:, n_p:].T
+            answers.append((batch, library(old)[0].concatenate(columns, 1)))  # [B, n_p + 2 or 4]
+        n_p = self._frame.n_p
+        for asked, answer in _moved(answers):
+            self.infills[asked] = answer[:, :n_p]
+            self.log_L[: answer.shape[1] - n_p, asked] = answer[:, n_p:].T
 
     def ask_source(self, rows: np.ndarray) -> None:
         """Ask the source domain about the infills that the target domain has given for rows."""
@@ -117,8 +116,8 @@ class Sheet:
         for batch in _batches(self._lengths, rows, self._budget):
             masked = self._mask(flat, table[put(batch)], batch)
             answers.append((batch, self._asked_source(self._source, masked, put(self.infills[batch])[:, :, None])))
-        for batch, columns in answers:
-            self.log_L[2:, batch] = _together([columns]).T
+        for asked, answer in _moved(answers):
+            self.log_L[2:, asked] = answer.T
 
     def words(self) -> list[np.ndarray]:
         """Per text: log-likelihoods of its spans' words in the target domain, whatever it thinks of their number."""
@@ -130,10 +129,10 @@ class Sheet:
             masked = self._mask(flat, table[put(batch)], batch)
             old = masked.targets[:, :, None]
             answer = side.runtime(masked.with_domain(side.token), masked.attention, masked.slots, old, None, 0)
-            answers.append((batch, answer.asked_log_p))
-        for batch, log_p in answers:
-            real = np.arange(self._frame.n_p) < self._rows[batch, 3][:, None]  # the masks that are not [PAD]
-            result[batch] = np.where(real, to_numpy(log_p)[:, :, 0], 0.0).sum(1)
+            answers.append((batch, answer.asked_log_p[:, :, 0]))
+        for asked, log_p in _moved(answers):
+            real = np.arange(self._frame.n_p) < self._rows[asked, 3][:, None]  # the masks that are not [PAD]
+            result[asked] = np.where(real, log_p, 0.0).sum(1)
         return [result[a:b] for a, b in pairwise(self.ends)]
 
     def scores(self, k: int) -> SpanScores:
@@ -161,9 +160,11 @@ def _product(log_p: Array) -> Array:
     return log_p.sum(1, dtype=library(log_p)[0].float64)
 
 
-def _together(columns: list[Array]) -> np.ndarray:
-    """Columns side by side in one array, so that they are moved off the device at once."""
-    return to_numpy(library(columns[0])[0].concatenate(columns, 1))
+def _moved(answers: list[tuple[np.ndarray, Array]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows and what was answered about them, off the device in one piece: each move waits for all that was begun."""
+    if answers:
+        rows, tables = zip(*answers, strict=True)
+        yield np.concatenate(rows), to_numpy(library(tables[0])[0].concatenate(tables))
 
 
 def _rows(texts: Sequence[Text], spans: Sequence[Sequence[Span]], window: int) -> np.ndarray:

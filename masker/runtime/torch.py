@@ -1,6 +1,7 @@
 """The plain runtime: PyTorch on whatever device there is."""
 
 import copy
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ class TorchRuntime:
     """Float32 on the CPU, bfloat16 on a GPU unless `exact`; only the masks are projected to the vocabulary."""
 
     exact = None
+    _fused: Any
 
     def __init__(self, model: PaddedMLM, device: str | torch.device | None = None, *, exact: bool = False) -> None:
         try:
@@ -22,16 +24,25 @@ class TorchRuntime:
             self.model = model.to(self.device).eval()
         except (RuntimeError, AssertionError) as error:
             raise MaskerError(f"cannot use the device '{device}': {str(error).splitlines()[0]}") from error
+        self._fused = None
         gpu = self.device.type != "cpu"
         if gpu and not exact:
             self.model = copy.deepcopy(model, {id(model.vocabulary): model.vocabulary}).to(torch.bfloat16)
+            self.model.mlm.resize_token_embeddings(None, pad_to_multiple_of=64, mean_resizing=False)  # faster products
             self.model._renew_head()
             self.model.mlm.set_attn_implementation("eager")  # faster than the others for texts as short as these
+            self._fused = _kernels() if self.device.type == "cuda" else None
+            if self._fused:
+                self._fused.use_short_attention(self.model.mlm)
+                self.model.attend = self._fused.attend
         self.batch_tokens, self.chunk, self.ahead = (262_144, 1024, 2) if gpu else (2048, 16, 0)
         self._slots = 16_384 if gpu else 1 << 40  # projected to the vocabulary at a time
 
     def put(self, array: np.ndarray) -> Tensor:
-        return torch.from_numpy(array).to(self.device, non_blocking=True)
+        tensor = torch.from_numpy(array)
+        if self.device.type == "cuda":  # from pinned memory, or it would wait for all that the GPU has still to do
+            tensor = tensor.pin_memory()
+        return tensor.to(self.device, non_blocking=True)
 
     @torch.inference_mode()
     def __call__(
@@ -48,6 +59,12 @@ class TorchRuntime:
     def _scores(self, hidden: Tensor, asked: Tensor, bias: Tensor | None, top: int) -> tuple[Tensor, Tensor, Tensor]:
         """[B, m, H] -> best and its log p [B, m, top], and log p of what is asked about [B, m, K]."""
         logits = self.model.logits(hidden)  # [B, m, V]
+        if self._fused:
+            best, best_logit, norm = self._fused.best_and_norm(logits, bias)
+            asked_log_p = logits.gather(2, asked) - norm
+            if top > 1:
+                best_logit, best = (logits if bias is None else logits.add_(bias)).topk(top)
+            return best[:, :, :top], (best_logit - norm)[:, :, :top], asked_log_p
         log_p = logits.log_softmax(-1, dtype=torch.float32)  # reads the logits less often than logsumexp does
         asked_log_p = log_p.gather(2, asked)
         if not top:
@@ -60,6 +77,17 @@ class TorchRuntime:
     def styles(self, ids: Array, attention: Array) -> Array:
         logits = self.model.style_logits(*(torch.as_tensor(x, device=self.device) for x in (ids, attention)))
         return _beside(logits.float().log_softmax(-1), ids)
+
+
+def _kernels() -> Any:
+    """The kernels for CUDA; None where Triton is not installed, or has no C compiler to work with."""
+    try:
+        from masker.runtime import _fused
+
+        _fused.best_and_norm(torch.zeros(1, 1, 2, device="cuda", dtype=torch.bfloat16), None)
+    except Exception:  # of many kinds; PyTorch alone gives the same answers, more slowly
+        return None
+    return _fused
 
 
 def _beside(tensor: Tensor, other: Array) -> Array:

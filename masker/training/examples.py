@@ -47,13 +47,15 @@ class Pile:
         return digest.hexdigest()[:16]
 
     def draw(
-        self, rows: Tensor, frame: Frame, generator: torch.Generator, *, domains: bool, revealed: float = 0.0
-    ) -> Masked:
+        self, rows: Tensor, frame: Frame, generator: torch.Generator, *, domains: bool, revealed: float = 0.0,
+        size: tuple[int, int] | None = None,
+    ) -> Masked:  # fmt: skip
         """Mask one span in each row (fitting), or one in each segment of a row (pretraining, without domains).
 
-        In a share `revealed` of the spans the first pieces are shown.
+        In a share `revealed` of the spans the first pieces are shown. `size` is how long to make the rows and how many
+        masks they have, if that is to be the same for every batch; then nothing waits for the device.
         """
-        masked = self._draw(rows, frame, generator, domains=domains)
+        masked = self._draw(rows, frame, generator, size, domains=domains)
         return reveal(masked, frame.n_p, revealed, generator) if revealed else masked
 
     def labels(self, rows: Tensor, tokens: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -62,23 +64,35 @@ class Pile:
         shares = (self.domain[:, None] == known).float().mean(0)
         return (self.domain[rows][:, None] == known).int().argmax(1), shares
 
-    def whole(self, rows: Tensor, frame: Frame) -> Masked:
+    def whole(self, rows: Tensor, frame: Frame, length: int | None = None) -> Masked:
         """The rows as they are, for the style classifier."""
-        return whole_texts(self.flat, self.lo[rows], self.hi[rows], frame)
+        return whole_texts(self.flat, self.lo[rows], self.hi[rows], frame, length)
 
-    def _draw(self, rows: Tensor, frame: Frame, generator: torch.Generator, *, domains: bool) -> Masked:
+    def _draw(
+        self, rows: Tensor, frame: Frame, generator: torch.Generator, size: tuple[int, int] | None, *, domains: bool
+    ) -> Masked:
         lo, hi = self.lo[rows], self.hi[rows]
+        length, masks = size or (None, None)
         if domains:
-            starts, widths = sample_spans(self.begins, lo, hi, frame.n_p, generator, weights=span_weights(frame.n_p))
-            masked = mask_spans(self.flat, lo, hi, starts[:, None], widths[:, None], frame, domain=True)
+            weights = span_weights(frame.n_p)
+            starts, widths = sample_spans(self.begins, lo, hi, frame.n_p, generator, weights=weights, longest=length)
+            masked = mask_spans(self.flat, lo, hi, starts[:, None], widths[:, None], frame, domain=True, length=length)
             return replace(masked, ids=masked.with_domain(self.domain[rows]))
-        left, right = _segments(lo, hi, segment(frame.n_p), generator)  # [B, m]
+        most = masks // frame.n_p if masks else None
+        left, right = _segments(lo, hi, segment(frame.n_p), generator, most)  # [B, m]
         apart = right - (right < hi[:, None]).long()  # a piece between two segments stays, so that spans do not touch
-        starts, widths = sample_spans(self.begins, left.flatten(), apart.flatten(), frame.n_p, generator, whole=False)
+        longest = 2 * segment(frame.n_p) if size else None  # no segment is longer
+        starts, widths = sample_spans(
+            self.begins, left.flatten(), apart.flatten(), frame.n_p, generator, whole=False, longest=longest
+        )
         starts, widths = starts.view_as(left), widths.view_as(left)
         # a segment that does not exist, or that lies inside one long word
         missing = (left == right) | ~self.begins[starts]
-        return mask_spans(self.flat, lo, hi, starts.masked_fill(missing, 1 << 40), widths, frame, domain=False)
+        if length:  # spans for the masks of which no room is left
+            body = (hi - lo)[:, None] + ((frame.n_p - widths) * ~missing).cumsum(1)
+            missing |= body + len(frame.start) + len(frame.end) > length
+        starts = starts.masked_fill(missing, 1 << 40)
+        return mask_spans(self.flat, lo, hi, starts, widths, frame, domain=False, length=length)
 
 
 def segment(n_p: int) -> int:
@@ -86,13 +100,15 @@ def segment(n_p: int) -> int:
     return round(n_p / 2 / 0.15)
 
 
-def _segments(lo: Tensor, hi: Tensor, size: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def _segments(
+    lo: Tensor, hi: Tensor, size: int, generator: torch.Generator, most: int | None = None
+) -> tuple[Tensor, Tensor]:
     """Cut rows [B] into segments of about `size`, left and right [B, m]; empty ones where a row has fewer than m.
 
-    The cuts are random, because a piece at a cut cannot be masked.
+    The cuts are random, because a piece at a cut cannot be masked. m is `most`, or what the batch needs.
     """
     count = ((hi - lo) / size).round().clamp(min=1)[:, None]  # [B, 1] segments of a row
-    k = torch.arange(int(count.max()) + 1, device=lo.device)[None, :]
+    k = torch.arange((most or int(count.max())) + 1, device=lo.device)[None, :]
     shift = (torch.rand((len(lo), k.shape[1]), generator=generator, device=lo.device) - 0.5) / 2
     share = torch.where((k > 0) & (k < count), k + shift, k).clamp(max=count) / count
     cuts = lo[:, None] + (share * (hi - lo)[:, None]).round().long()  # [B, m + 1], the first lo and the last hi

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
-from torch.nn.functional import pad as pad_rows
 
 from masker.errors import MaskerError
 from masker.model import PaddedMLM
@@ -90,10 +89,13 @@ def train(
     del fingerprint["workers"], fingerprint["made"]  # of no effect on the weights
 
     set_dropout(model, settings.dropout)
+    pieces = model.mlm.get_input_embeddings().num_embeddings
+    _resize(model, -(-pieces // 64) * 64)  # products of such a size are far faster on a GPU
     optimizer = torch.optim.AdamW(_groups(model, settings.weight_decay), lr=settings.lr, betas=(0.9, 0.98), eps=1e-6,
                                   fused=device.type == "cuda")  # fmt: skip
     if device.type == "cuda" and lengths.mean() < SHORT:
         model.mlm.set_attn_implementation("eager")  # the fused kernels are made for longer texts
+    size = _largest(model) if settings.compile else None
     objective = Objective(model, compiled=settings.compile)
     wrapped, optimizer = accelerator.prepare(objective, optimizer)
     state = checkpoint.State()
@@ -105,7 +107,7 @@ def train(
     pile, held_out = pile.to(device), held_out.to(device)
     epoch, batches = -1, []
 
-    tokens, trained = 0, 0.0  # of this process, evaluation aside
+    tokens, trained = torch.zeros((), device=device, dtype=torch.int64), 0.0  # of this process, evaluation aside
     stopped = state.stale >= settings.patience
     while state.step < steps and not stopped:
         began = time.monotonic()
@@ -118,7 +120,7 @@ def train(
             group["lr"] = rate
         generator = torch.Generator(device).manual_seed(_seed(settings.seed, state.step))
         torch.manual_seed(_seed(settings.seed, state.step) + 1 + accelerator.process_index)  # for dropout
-        masked = pile.draw(rows, model.frame, generator, domains=domains, revealed=settings.reveal)
+        masked = pile.draw(rows, model.frame, generator, domains=domains, revealed=settings.reveal, size=size)
         wrapped.train()
         total = torch.zeros((), device=device)
         count = (masked.targets != IGNORE).sum().clamp(min=1)  # of the whole batch: all parts weigh by what they hold
@@ -128,7 +130,7 @@ def train(
             at = (k * accelerator.num_processes + accelerator.process_index) * part
             piece = _rows(masked, slice(at, at + part))
             last = k == settings.accumulate - 1
-            styled = _Styled.draw(model, pile, rows[at : at + part], (state.step - at) % STYLED)
+            styled = _Styled.draw(model, pile, rows[at : at + part], (state.step - at) % STYLED, size)
             with nullcontext() if last else accelerator.no_sync(wrapped), accelerator.autocast():
                 spans, styles = wrapped(piece, styled)
                 loss = spans / count + settings.style * styles / judged
@@ -138,7 +140,7 @@ def train(
         optimizer.step()
         optimizer.zero_grad()
         state.step += 1
-        tokens += masked.ids.numel()
+        tokens += masked.attention.sum()
 
         evaluated = state.step % every == 0 or state.step == steps
         measured = evaluated or state.step % 10 == 0
@@ -157,39 +159,34 @@ def train(
             stopped = state.stale >= settings.patience
             if log:
                 log.write(state.step, loss=loss_now, held_out_loss=held_out_loss, span_accuracy=accuracy, lr=rate,
-                          tokens_per_second=tokens / trained, seconds=state.seconds,
+                          tokens_per_second=int(tokens) / trained, seconds=state.seconds,
                           **({} if style is None else {"style_accuracy": style}))  # fmt: skip
                 checkpoint.save(out, model, optimizer, state, fingerprint, best=improved)
             accelerator.wait_for_everyone()
             state.seconds += time.monotonic() - began
         if measured and accelerator.is_main_process:
-            report(Progress(state.step, steps, loss_now, state.accuracy, state.best, tokens / trained, evaluated))
+            report(Progress(state.step, steps, loss_now, state.accuracy, state.best, int(tokens) / trained, evaluated))
     if log:
         log.close()
     accelerator.unwrap_model(wrapped, keep_fp32_wrapper=False)
     checkpoint.load_best(out, model)
+    _resize(model, pieces)
     accelerator.wait_for_everyone()  # before the checkpoints are thrown away
     return Result(state.step, state.best_step, state.best or 0.0, state.best_style, state.seconds, state.step < steps)
 
 
 class Objective(nn.Module):
-    """What is minimised: the sum of the masks' losses, and that of the style classifier's, which is 0 without one."""
+    """What is minimised: the sum of the masks' losses, and that of the style classifier's, which is 0 without one.
+
+    Where it is compiled all rows have to be equally long: programs for any length would take minutes to make.
+    """
 
     def __init__(self, model: PaddedMLM, *, compiled: bool) -> None:
         super().__init__()
         self.model = model
-        # programs for rows of any length take minutes to compile; so all rows are made equally long
         self._compute = torch.compile(self._losses, dynamic=False) if compiled else self._losses
-        self._size = _largest(model) if compiled else None
 
     def forward(self, piece: Masked, styled: "_Styled") -> tuple[Tensor, Tensor]:
-        if self._size is not None:
-            length, slots = self._size
-            pad, fill = self.model.vocabulary.pad, _filled
-            piece = Masked(fill(piece.ids, length, pad), fill(piece.attention, length, 0), fill(piece.slots, slots, 0),
-                           fill(piece.targets, slots, IGNORE), piece.domain)  # fmt: skip
-            if styled.ids is not None and styled.attention is not None:
-                styled = styled._replace(ids=fill(styled.ids, length, pad), attention=fill(styled.attention, length, 0))
         return self._compute(piece.ids, piece.attention, piece.slots, piece.targets, *styled)
 
     def _losses(
@@ -212,12 +209,14 @@ class _Styled(NamedTuple):
     weights: Tensor | None = None
 
     @classmethod
-    def draw(cls, model: PaddedMLM, pile: Pile, rows: Tensor, first: int) -> "_Styled":
+    def draw(
+        cls, model: PaddedMLM, pile: Pile, rows: Tensor, first: int, size: tuple[int, int] | None = None
+    ) -> "_Styled":
         """Every STYLED-th of the rows from `first` on. Domains weigh alike, however large they are."""
         if model.style is None:
             return cls()
         chosen = rows[first::STYLED] if first < len(rows) else rows[:1]
-        masked = pile.whole(chosen, model.frame)
+        masked = pile.whole(chosen, model.frame, size[0] if size else None)
         labels, shares = pile.labels(chosen, [model.vocabulary.domain(name) for name in model.domains])
         return cls(masked.ids, masked.attention, labels, 1 / (len(shares) * shares[labels].clamp(min=1e-9)))
 
@@ -274,15 +273,23 @@ def _loss(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def _largest(model: PaddedMLM) -> tuple[int, int]:
-    """The longest row that can be drawn, and how many masks it can have."""
+    """How long rows are where all are made equally long, and how many masks they can have.
+
+    Where rows have many spans, there is room for three quarters of what their masks could take: it is rarely needed,
+    and spans for which it is not enough are not masked.
+    """
     frame, window = model.frame, model.settings.window
     spans = 1 if model.domains else max(1, round(window / segment(frame.n_p)))
-    return len(frame.start) + 1 + window + spans * frame.n_p + len(frame.end), spans * frame.n_p
+    room = frame.n_p if spans == 1 else spans * frame.n_p * 3 // 4
+    around = len(frame.start) + bool(model.domains) + len(frame.end)
+    return -(-(around + window + room) // 16) * 16, spans * frame.n_p
 
 
-def _filled(rows: Tensor, length: int, value: int) -> Tensor:
-    """[B, L] made [B, length]."""
-    return pad_rows(rows, (0, length - rows.shape[1]), value=value)
+def _resize(model: PaddedMLM, pieces: int) -> None:
+    """Make room for more pieces than there are, or take it away."""
+    if pieces != model.mlm.get_input_embeddings().num_embeddings:
+        model.mlm.resize_token_embeddings(pieces, mean_resizing=False)
+        model._renew_head()
 
 
 def set_dropout(model: nn.Module, share: float) -> None:

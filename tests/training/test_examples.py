@@ -251,3 +251,40 @@ def test_rows_of_like_length_are_together() -> None:
     lengths = np.random.default_rng(0).integers(1, 100, 640)
     spread = [int(np.ptp(lengths[b])) for b in order(lengths, 16, 0, 0)]
     assert np.mean(spread) < 10
+
+
+# -- batches of one size -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [30, 40])
+def test_rows_of_one_size_lose_no_piece_and_only_the_spans_without_room(
+    vocabularies: dict[str, Vocabulary], length: int
+) -> None:
+    vocabulary = vocabularies["bert"]
+    pile = build_pile(vocabulary, [([" ".join([TEXT] * k) for k in (1, 2, 2, 3)], 0)], window=26)
+    masks, n_p, full = 8, 4, 0
+    for seed in range(30):
+        masked = pile.draw(
+            torch.arange(len(pile)), frame(vocabulary), torch.Generator().manual_seed(seed), domains=False,
+            size=(length, masks),
+        )  # fmt: skip
+        assert masked.ids.shape == (len(pile), length)
+        assert masked.slots.shape == (len(pile), masks)
+        for row in range(len(pile)):
+            assert filled(masked, vocabulary, row) == pile.flat[pile.lo[row] : pile.hi[row]].tolist()
+            spans = int((masked.targets[row] != IGNORE).sum()) // n_p
+            wanted = max(1, round(int(pile.hi[row] - pile.lo[row]) / segment(n_p)))
+            full += spans == wanted
+            room = length - int(masked.attention[row].sum())
+            assert spans == wanted or room < n_p  # or it lay inside one long word, which this text has none of
+    assert full > (100 if length == 40 else 40)
+
+
+@pytest.mark.parametrize("domains", [False, True])
+def test_batches_of_one_size_do_not_wait_for_the_device(vocabularies: dict[str, Vocabulary], domains: bool) -> None:
+    """On the device "meta" no number can be read."""
+    pile = build_pile(vocabularies["bert"], [([TEXT], 0)], window=26)
+    away = pile.to(torch.device("meta"))
+    masked = away.draw(torch.arange(1, device="meta"), frame(vocabularies["bert"]), None, domains=domains,
+                       revealed=0.3, size=(40, 8 if not domains else 4))  # type: ignore[arg-type]  # fmt: skip
+    assert masked.ids.shape == (1, 40)

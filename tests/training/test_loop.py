@@ -142,7 +142,7 @@ def test_it_stops_early_and_keeps_the_best(run: Any, scripted: list[dict[str, to
     model, result = run("x", replace(SHORT, steps=100, eval_every=5, patience=3))
     assert (result.steps, result.best_step, result.span_accuracy, result.stopped_early) == (25, 10, 30.0, True)
     for name, parameter in model.named_parameters():
-        assert torch.equal(parameter, scripted[1][name])
+        assert torch.equal(parameter, scripted[1][name][: len(parameter)])  # there is more room while training
 
 
 def test_it_runs_to_the_end_and_keeps_the_best(run: Any, scripted: list[dict[str, torch.Tensor]]) -> None:
@@ -150,7 +150,7 @@ def test_it_runs_to_the_end_and_keeps_the_best(run: Any, scripted: list[dict[str
     assert (result.steps, result.best_step, result.stopped_early) == (23, 10, False)
     assert len(scripted) == 5  # at 5, 10, 15, 20 and at the end
     for name, parameter in model.named_parameters():
-        assert torch.equal(parameter, scripted[1][name])
+        assert torch.equal(parameter, scripted[1][name][: len(parameter)])  # there is more room while training
 
 
 def test_span_accuracy_counts_whole_spans(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
