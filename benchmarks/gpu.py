@@ -96,9 +96,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--lines", type=int, default=24_000)
+    parser.add_argument("--texts", type=Path, help="so many lines, each different; else 500 again and again")
     parser.add_argument("--pretraining", type=Path, help="folder that masker pretrain has written here")
     options = parser.parse_args()
-    texts = default_texts(500)
+    texts = options.texts.read_text("utf-8").splitlines() if options.texts else default_texts(500)
     lines = [texts[k % len(texts)] for k in range(options.lines)]
     small = PaddedMLM.from_pretrained()
     result: dict[str, Any] = {

@@ -111,7 +111,7 @@ class Masker:
         exact: bool = False,
         batch_tokens: int | None = None,
         max_words: int = 2000,
-        prune: bool = True,
+        prune: bool | None = None,
     ) -> None:
         if not model.domains:
             raise MaskerError("the model has no domains yet; fit it on two or more corpora first (masker fit)")
@@ -120,10 +120,11 @@ class Masker:
         self.model = model
         self.source_model = source_model
         self.max_words = max_words
-        self.prune = prune  # spans that cannot win any more are left out; the edits are the same without
         self._runtime = _runtime(model, device, exact=exact)
         self._source_runtime = _runtime(source_model, device, exact=exact) if source_model else self._runtime
         self.batch_tokens = batch_tokens or self._runtime.batch_tokens
+        # spans that cannot win any more are left out, one after the other, which a GPU has no time for
+        self.prune = not self._runtime.ahead if prune is None else prune
 
     @classmethod
     def from_pretrained(

@@ -255,7 +255,8 @@ def best_edits(
 ) -> list[tuple[int, Edit]]:
     """The `top` best edits of a text and their spans, best first: argmax over i, j of Score(i, j) where `top` is 1."""
     text, fixed = scores.text, protected_words(scores.text, keep)
-    total, target, source = scores.score, scores.target_score, scores.source_score
+    target, source = scores.target_score, scores.source_score
+    total = target + source
     edits: dict[str, tuple[int, Edit]] = {}  # by their result: of two ways to the same text the better one counts
     for k in np.argsort(-total, kind="stable").tolist():
         if len(edits) == top or not total[k] > min_score:
@@ -318,6 +319,8 @@ def _inserted(edits: Sequence[Edit]) -> list[tuple[int, int]]:
 
 def _compose(before: Rewrite, edit: Edit) -> tuple[Edit, ...]:
     """The edits of a rewrite and one more, made in its text, as edits of the source. Those that touch become one."""
+    if not before.edits:
+        return (edit,)
     placed = list(zip(before.edits, _inserted(before.edits), strict=True))
     touching = [(known, a, b) for known, (a, b) in placed if a <= edit.end and edit.start <= b]
     start = min([edit.start, *(a for _, a, _ in touching)])

@@ -1,6 +1,7 @@
 """Which spans may be edited (paper, "Where to edit?")."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from masker.text import Text
@@ -29,15 +30,25 @@ def enumerate_spans(text: Text, n_p: int, keep: Sequence[tuple[int, int]] = ()) 
     `keep` are character ranges to leave alone: no span holds a word of one, and no text is inserted inside one.
     """
     protected, bounds, count = protected_words(text, keep), text.bounds, len(text.words)
-    spans = []
+    spans = list[Span]()
+    stop = 0  # the first word that is too far away, or protected
     for i in range(count + 1):
-        left = text.words[i - 1].end if i else 0
-        right = text.words[i].start if i < count else len(text.source)
-        if not (keep and any(start < left and right < end for start, end in keep)):
-            spans.append(Span(i, i))
+        stop = max(stop, i)
         most = bounds[i] + n_p
-        for j in range(i, count):
-            if protected[j] or bounds[j + 1] > most:
-                break
-            spans.append(Span(i, j + 1))
+        while stop < count and not protected[stop] and bounds[stop + 1] <= most:
+            stop += 1
+        spans += _from(i, stop - i)[_inside(text, i, keep) if keep else 0 :]
     return spans
+
+
+def _inside(text: Text, i: int, keep: Sequence[tuple[int, int]]) -> bool:
+    """Whether what is inserted before word i would stand inside a range of `keep`."""
+    left = text.words[i - 1].end if i else 0
+    right = text.words[i].start if i < len(text.words) else len(text.source)
+    return any(start < left and right < end for start, end in keep)
+
+
+@lru_cache(maxsize=65_536)
+def _from(i: int, most: int) -> tuple[Span, ...]:
+    """The spans of 0 to `most` words from word i on."""
+    return tuple(Span(i, i + size) for size in range(most + 1))

@@ -46,15 +46,18 @@ def replacement(text: Text, span: Span, infill: str, *, fixed: Sequence[bool]) -
     return Replacement(begin, finish, new)
 
 
-def infill_words(infill: str) -> list[str]:
+@lru_cache(maxsize=65_536)
+def infill_words(infill: str) -> tuple[str, ...]:
     """The words of decoded pieces. WordPiece gives `n ' t`, `_ num _`, `2 . 5`, `so - so` for `n't`, `_num_` ..."""
+    if infill.replace(" ", "").isalpha():
+        return tuple(infill.split())
     infill = _CLITIC.sub(lambda m: "".join(filter(None, m.groups())), infill)
     infill = re.sub(r"(?<!\S)([a-z]) (['’]) (?=\w)", r"\1\2", infill)  # o'clock, c'mon
     infill = re.sub(r"(?<!\S)_ (\w+) _(?!\S)", r"_\1_", infill)
     infill = re.sub(r"(\d) ([.,:]) (?=\d)", r"\1\2", infill)
     infill = re.sub(r"(?<=\w) ([-/]) (?=\w)", r"\1", infill)
     infill = re.sub(r"(?<!\S)(?:\. \. \.|` `|' ')(?!\S)", lambda m: m.group().replace(" ", ""), infill)
-    return [infill[a:b] for a, b in split_words(infill)]
+    return tuple(infill[a:b] for a, b in split_words(infill))
 
 
 # -- spaces ------------------------------------------------------------------------------------------------------------
@@ -145,7 +148,7 @@ def _is_mark(word: str) -> bool:
 
 
 def _with_case(
-    text: Text, span: Span, words: list[str], fixed: Sequence[bool]
+    text: Text, span: Span, words: Sequence[str], fixed: Sequence[bool]
 ) -> tuple[list[str], tuple[int, str] | None]:
     """Infilled words in the case of their place; and the next word of the text, with its index, if its case changes."""
     if not any(map(str.isupper, text.source)):

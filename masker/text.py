@@ -26,7 +26,8 @@ def is_clitic(word: str) -> bool:
     return bool(_CLITIC.fullmatch(word))
 
 
-def split_chunk(chunk: str) -> list[tuple[int, int]]:
+@lru_cache(maxsize=65_536)
+def split_chunk(chunk: str) -> tuple[tuple[int, int], ...]:
     """The words of one whitespace chunk, as offsets. A run of one punctuation mark (`...`, `!!`) is one word."""
     left, right = 0, len(chunk)
     while right > 0 and is_punctuation(chunk[right - 1]):
@@ -37,7 +38,7 @@ def split_chunk(chunk: str) -> list[tuple[int, int]]:
         left -= 1  # 'm and 'em keep their apostrophe
     edges = [*_runs(chunk, 0, left), left, right, *_runs(chunk, right, len(chunk))]
     edges = sorted({0, *edges, len(chunk)})
-    return list(pairwise(edges))
+    return tuple(pairwise(edges))
 
 
 def _runs(chunk: str, start: int, stop: int) -> list[int]:
@@ -51,7 +52,7 @@ def split_words(source: str) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Characters `start` to `end` of the source and the ids and character offsets of their wordpieces."""
+    """Characters `start` to `end` of the source, the ids of their wordpieces and where these stand in the word."""
 
     start: int
     end: int

@@ -62,7 +62,7 @@ class Vocabulary:
         for m in _CHUNK.finditer(source):
             at = m.start()
             for start, end, pieces, offsets in self.chunk(m.group(), spaced=bool(words)):
-                words.append(Word(at + start, at + end, pieces, tuple((at + a, at + b) for a, b in offsets)))
+                words.append(Word(at + start, at + end, pieces, offsets))
         return Text(source, tuple(words))
 
     def chunk(self, chunk: str, *, spaced: bool) -> Chunk:
@@ -79,11 +79,10 @@ class Vocabulary:
     ) -> tuple[int, int, tuple[int, ...], tuple[tuple[int, int], ...]]:
         # byte-level tokenizers tell a word after a space from one that follows directly; the others do not mind
         encoding = self._backend.encode((" " if spaced else "") + chunk[start:end], add_special_tokens=False)
-        shift = start - spaced
-        offsets = tuple((max(a + shift, start), max(b + shift, start)) for a, b in encoding.offsets)
+        offsets = tuple((max(a - spaced, 0), max(b - spaced, 0)) for a, b in encoding.offsets)
         unknown = self.tokenizer.unk_token_id
         if not encoding.ids:
-            return start, end, (unknown,), ((start, end),)  # a word of control characters only
+            return start, end, (unknown,), ((0, end - start),)  # a word of control characters only
         # SentencePiece tables list `<mask>` among the plain pieces, so it can be found in spite of the above
         return start, end, tuple(unknown if i in self._special else i for i in encoding.ids), offsets
 

@@ -1,4 +1,4 @@
-"""Two kernels for GPUs, in Triton: attention among few pieces, and one pass over the logits of many.
+"""Three kernels for GPUs, in Triton: attention among few pieces, sums that are normalised, one pass over the logits.
 
 A masked sentence has about sixteen pieces, and PyTorch's attention is made for hundreds; of the logits only the best
 piece, its logit and their logsumexp are wanted, for which PyTorch alone reads them five times.
@@ -9,10 +9,12 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.models.mpnet.modeling_mpnet import MPNetSelfAttention
+from transformers.models.bert.modeling_bert import BertOutput, BertSelfOutput
+from transformers.models.mpnet.modeling_mpnet import MPNetAttention, MPNetOutput, MPNetSelfAttention
+from transformers.models.roberta.modeling_roberta import RobertaOutput, RobertaSelfOutput
 
 LONGEST = 128  # pieces; longer texts go through PyTorch's attention
 NAME = "masker_short"
@@ -64,6 +66,29 @@ def attend(q: Tensor, k: Tensor, v: Tensor, seen: Tensor, scaling: float, bias: 
 
 
 @triton.jit
+def _normalise(x, y, weight, bias, out, size, eps, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+    row, d = tl.program_id(0).to(tl.int64), tl.arange(0, BLOCK)
+    there = d < size
+    total = tl.load(x + row * size + d, mask=there, other=0.0).to(tl.float32)
+    total += tl.load(y + row * size + d, mask=there, other=0.0).to(tl.float32)
+    total = tl.where(there, total - tl.sum(total, 0) / size, 0.0)
+    total *= tl.rsqrt(tl.sum(total * total, 0) / size + eps)
+    total *= tl.load(weight + d, mask=there, other=0.0).to(tl.float32)
+    total += tl.load(bias + d, mask=there, other=0.0).to(tl.float32)
+    tl.store(out + row * size + d, total.to(out.dtype.element_ty), mask=there)
+
+
+def add_and_normalise(norm: nn.LayerNorm, x: Tensor, y: Tensor) -> Tensor:
+    """norm(x + y), for [B, L, H] without gaps."""
+    out, size = torch.empty_like(x), x.shape[-1]
+    block = triton.next_power_of_2(size)
+    _normalise[(x.numel() // size,)](
+        x, y, norm.weight, norm.bias, out, size, norm.eps, BLOCK=block, num_warps=max(1, min(8, block // 256))
+    )
+    return out
+
+
+@triton.jit
 def _read(x, bias, best, best_logit, norm, pieces, stride, BIASED: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
     row = tl.program_id(0).to(tl.int64)
     top, total, chosen, at = -float("inf"), 0.0, -float("inf"), 0
@@ -90,18 +115,19 @@ def best_and_norm(logits: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor, 
     best_logit, norm = (torch.empty(shape, dtype=torch.float32, device=logits.device) for _ in range(2))
     _read[(rows,)](
         logits, norm if bias is None else bias, best, best_logit, norm, logits.shape[2], logits.stride(1),
-        BIASED=bias is not None, BLOCK=4096, num_warps=8,
+        BIASED=bias is not None, BLOCK=min(32_768, triton.next_power_of_2(logits.shape[2])), num_warps=32,
     )  # fmt: skip
     return best, best_logit, norm
 
 
-def use_short_attention(mlm: Any) -> None:
-    """Let a BERT, a RoBERTa or an MPNet attend by the kernel above; other models stay as they are."""
+def use_kernels(mlm: Any) -> None:
+    """Let a BERT, a RoBERTa or an MPNet work by the kernels above; other models stay as they are."""
     AttentionInterface.register(NAME, _interface)
     AttentionMaskInterface.register(NAME, _seen)
     for module in mlm.modules():
-        if isinstance(module, MPNetSelfAttention):
-            module.forward = _mpnet.__get__(module)  # type: ignore[method-assign]
+        for kind, forward in _FORWARD.items():
+            if isinstance(module, kind):
+                module.forward = forward.__get__(module)  # type: ignore[attr-defined]
     if mlm.config.model_type in ("bert", "roberta"):
         mlm.set_attn_implementation(NAME)
 
@@ -118,8 +144,28 @@ def _interface(
     return attend(query, key, value, seen, scaling), None
 
 
-def _mpnet(self: Any, hidden_states: Tensor, attention_mask: Tensor, position_bias: Tensor, **_: Any) -> tuple[Tensor]:
+def _mpnet_attention(
+    self: Any, hidden_states: Tensor, attention_mask: Tensor, position_bias: Tensor, **_: Any
+) -> tuple[Tensor]:
     shape = (*hidden_states.shape[:2], -1, self.attention_head_size)
     q, k, v = (project(hidden_states).view(shape).transpose(1, 2) for project in (self.q, self.k, self.v))
     seen = attention_mask[:, 0, 0] == 0
     return (self.o(attend(q, k, v, seen, shape[-1] ** -0.5, position_bias[0]).flatten(2)),)
+
+
+def _mpnet_block(
+    self: Any, hidden_states: Tensor, attention_mask: Tensor, position_bias: Tensor, **_: Any
+) -> tuple[Tensor]:
+    seen = self.attn(hidden_states, attention_mask, position_bias)[0]
+    return (add_and_normalise(self.LayerNorm, seen, hidden_states),)
+
+
+def _output(self: Any, hidden_states: Tensor, input_tensor: Tensor) -> Tensor:
+    return add_and_normalise(self.LayerNorm, self.dense(hidden_states), input_tensor)
+
+
+_FORWARD = {
+    MPNetSelfAttention: _mpnet_attention,
+    MPNetAttention: _mpnet_block,
+    **dict.fromkeys([BertSelfOutput, BertOutput, RobertaSelfOutput, RobertaOutput, MPNetOutput], _output),
+}

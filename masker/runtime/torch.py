@@ -33,7 +33,7 @@ class TorchRuntime:
             self.model.mlm.set_attn_implementation("eager")  # faster than the others for texts as short as these
             self._fused = _kernels() if self.device.type == "cuda" else None
             if self._fused:
-                self._fused.use_short_attention(self.model.mlm)
+                self._fused.use_kernels(self.model.mlm)
                 self.model.attend = self._fused.attend
         self.batch_tokens, self.chunk, self.ahead = (262_144, 1024, 2) if gpu else (2048, 16, 0)
         self._slots = 16_384 if gpu else 1 << 40  # projected to the vocabulary at a time

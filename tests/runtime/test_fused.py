@@ -45,8 +45,17 @@ def test_best_piece_and_norm(pieces: int) -> None:
         torch.testing.assert_close(norm, logits.float().logsumexp(-1, keepdim=True), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("size", [48, 384])
+def test_sums_are_normalised(size: int) -> None:
+    torch.manual_seed(size)
+    norm = torch.nn.LayerNorm(size).to(DEVICE, TYPE)
+    norm.weight.data, norm.bias.data = random(size), random(size)
+    x, y = random(2, 5, size) + 3, random(2, 5, size)
+    torch.testing.assert_close(fused.add_and_normalise(norm, x, y), norm(x + y), **TOLERANCE)
+
+
 @pytest.mark.parametrize("family", ["bert", "roberta", "mpnet"])
-def test_models_answer_as_before(family: str) -> None:
+def test_models_answer_as_before(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from transformers import AutoConfig, AutoModelForMaskedLM
 
     torch.manual_seed(0)
@@ -56,6 +65,11 @@ def test_models_answer_as_before(family: str) -> None:
     ids = torch.randint(2, 50, (3, 20), device=DEVICE)
     attention = (torch.arange(20, device=DEVICE) < torch.tensor([20, 12, 7], device=DEVICE)[:, None]).long()
     expected = mlm.base_model(input_ids=ids, attention_mask=attention)[0]
-    fused.use_short_attention(mlm)
+    fused.use_kernels(mlm)
+    used: list[str] = []
+    for name in ("attend", "add_and_normalise"):
+        kernel = getattr(fused, name)
+        monkeypatch.setattr(fused, name, lambda *a, name=name, kernel=kernel: used.append(name) or kernel(*a))
     found = mlm.base_model(input_ids=ids, attention_mask=attention)[0]
     torch.testing.assert_close(found[attention.bool()], expected[attention.bool()], **TOLERANCE)
+    assert sorted(used) == ["add_and_normalise"] * 4 + ["attend"] * 2  # of two layers
