@@ -24,7 +24,8 @@ from typing import Any
 HERE = Path(__file__).parent
 PRICES = {"cpu": 0.04, "cuda": 4.00}  # assumed: US dollars an hour for a core, and for a GPU of the H200's class
 FLEETS = {"cpu": 1000, "cuda": 8}  # workers that a billion sentences are shared among
-SIZES = (8, 24, 48)  # sentences of the runs that the model is checked on
+SIZES = (8, 24, 48)  # sentences of the runs that the model is checked on, times `SCALES`
+SCALES = {("cpu", False): 1, ("cpu", True): 32, ("cuda", False): 250, ("cuda", True): 1000}  # by device, for a student?
 PARTS = "the food|the staff|my steak|this place|our waiter", "was|is|seemed", "terrible|rude|cold|very slow|overpriced"
 MORE = "and we will not be back", "when we came in on a busy friday night", "even though nobody else was there"
 
@@ -91,21 +92,23 @@ def line(a: dict[str, float], b: dict[str, float], y: Callable[[dict[str, float]
 def measure(model: str | None, device: str, repeats: int) -> dict[str, Any]:
     """The model of the cost: passes, tokens a pass and FLOPs a token by the words of a text, and FLOPs a second."""
     from masker.parallel import Job
+    from masker.students.base import is_student
 
     began = time.perf_counter()
     edit = Job("positive", model=model, options={"method": "paper"}).load(device).edit
     startup = time.perf_counter() - began
-    scale = 1 if device == "cpu" else 50  # a GPU wants more at a time
+    student = model is not None and is_student(model)
+    scale = SCALES["cpu" if device == "cpu" else "cuda", student]  # enough that batches are as full as in a long run
     edit(sentences(4 * scale, 0))  # warm
     points = []
     for clauses in (0, 3):
         texts = sentences(16 * scale, 1, clauses)
-        few = texts[:16]
-        passes, tokens, flops = counted(edit, few)
-        seconds = min(timed(edit, texts, device) for _ in range(repeats)) / scale
-        sums = {"words": sum(len(text.split()) for text in few), "passes": passes, "flops": flops, "seconds": seconds}
-        points.append({"tokens": tokens, **sums})
-    a, b = ({name: value / 16 for name, value in point.items()} for point in points)
+        few = texts if student else texts[:16]
+        passes, tokens, flops = (count / len(few) for count in counted(edit, few))
+        seconds = min(timed(edit, texts, device) for _ in range(repeats)) / len(texts)
+        words = sum(len(text.split()) for text in few) / len(few)
+        points.append({"words": words, "passes": passes, "tokens": tokens, "flops": flops, "seconds": seconds})
+    a, b = points
     rate = (b["flops"] - a["flops"]) / max(b["seconds"] - a["seconds"], 1e-9)
     figures: dict[str, Any] = {
         "startup": startup,
@@ -118,11 +121,12 @@ def measure(model: str | None, device: str, repeats: int) -> dict[str, Any]:
     }
     for size in SIZES:
         texts = sentences(size * scale, size)
-        passes, _, flops = counted(edit, texts[:size])
-        seconds = min(timed(edit, texts, device) for _ in range(repeats)) / scale
+        few = texts if student else texts[:size]
+        passes, _, flops = counted(edit, few)
+        seconds = min(timed(edit, texts, device) for _ in range(repeats))
+        expected = {**predict(figures, few), "seconds": predict(figures, texts)["seconds"]}
         measured = {"passes": passes, "flops": flops, "seconds": seconds}
-        check = {"sentences": size, "predicted": predict(figures, texts[:size]), "measured": measured}
-        figures["checks"].append(check)
+        figures["checks"].append({"sentences": len(texts), "predicted": expected, "measured": measured})
     return figures
 
 

@@ -288,7 +288,8 @@ def edit_texts(
             before = rewrites[k]
             composed = _compose(before, edits[0]) if edits else ()
             if composed and all(e.new != e.old for e in composed):  # or else it would undo an edit
-                rewrites[k] = replace(before, text=edits[0].apply(before.text), edits=composed)
+                text = edits[0].apply(before.text)
+                rewrites[k] = Rewrite(before.source, text, before.from_, before.to, composed, before.alternatives)
                 changed.append(k)
             elif turn == 0:
                 rewrites[k] = replace(before, reason=_why_not(task, scores, min_score, kept))

@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 _CHUNK = re.compile(r"\S+")
 _CLITIC = re.compile(r"['’](?:m|s|re|ve|ll|d|t)|n['’]t", re.IGNORECASE)
@@ -50,8 +51,7 @@ def split_words(source: str) -> list[tuple[int, int]]:
     return [(m.start() + a, m.start() + b) for m in _CHUNK.finditer(source) for a, b in split_chunk(m.group())]
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """Characters `start` to `end` of the source, the ids of their wordpieces and where these stand in the word."""
 
     start: int

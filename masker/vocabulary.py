@@ -16,6 +16,7 @@ from masker.text import Text, Word, split_chunk
 
 _CHUNK = re.compile(r"\S+")
 _UNUSED = re.compile(r"[\[<|]*unused[_-]?(token)?[_-]?\d+[\]>|]*", re.IGNORECASE)
+_REMEMBERED = 1_000_000  # chunks and infills: memory stays bounded whatever is read
 
 Chunk = list[tuple[int, int, tuple[int, ...], tuple[tuple[int, int], ...]]]  # words: start, end, pieces, offsets
 
@@ -40,6 +41,7 @@ class Vocabulary:
         backend.encode_special_tokens = True  # a literal "[MASK]" in a user's text is text
         self._backend = backend
         self._chunks: dict[tuple[str, bool], Chunk] = {}
+        self._infills: dict[tuple[bool | tuple[int, ...], tuple[int, ...]], str] = {}
 
     def __len__(self) -> int:
         return len(self.tokenizer)
@@ -70,7 +72,7 @@ class Vocabulary:
         known = self._chunks.get((chunk, spaced))
         if known is None:
             known = [self._word(chunk, a, b, spaced=spaced and a == 0) for a, b in split_chunk(chunk)]
-            if len(self._chunks) < 1_000_000:  # memory stays bounded whatever is read
+            if len(self._chunks) < _REMEMBERED:
                 self._chunks[chunk, spaced] = known
         return known
 
@@ -90,8 +92,15 @@ class Vocabulary:
 
     def infill(self, left: Sequence[int], pieces: Sequence[int]) -> str:
         """The characters that `pieces` add after the pieces `left`: the difference of two decodings."""
-        kept = [piece for piece in pieces if piece != self.pad]
-        return self._decode([*left, *kept])[len(self._decode(left)) :]
+        # WordPiece minds only whether something stands before
+        key = bool(left) if self._prefix else tuple(left), tuple(pieces)
+        known = self._infills.get(key)
+        if known is None:
+            kept = [piece for piece in pieces if piece != self.pad]
+            known = self._decode([*left, *kept])[len(self._decode(left)) :]
+            if len(self._infills) < _REMEMBERED:
+                self._infills[key] = known
+        return known
 
     def tokens(self, pieces: Sequence[int]) -> list[str]:
         return self.tokenizer.convert_ids_to_tokens(list(pieces))

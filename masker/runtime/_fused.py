@@ -91,21 +91,28 @@ def add_and_normalise(norm: nn.LayerNorm, x: Tensor, y: Tensor) -> Tensor:
 @triton.jit
 def _read(x, bias, best, best_logit, norm, pieces, stride, BIASED: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
     row = tl.program_id(0).to(tl.int64)
-    top, total, chosen, at = -float("inf"), 0.0, -float("inf"), 0
+    top, total, at = -float("inf"), 0.0, 0
     for first in range(0, pieces, BLOCK):
         piece = first + tl.arange(0, BLOCK)
         logit = tl.load(x + row * stride + piece, mask=piece < pieces, other=-float("inf")).to(tl.float32)
-        higher = tl.maximum(top, tl.max(logit, 0))
+        here = tl.max(logit, 0)
+        at = tl.where(here > top, tl.min(tl.where(logit == here, piece, pieces), 0), at)
+        higher = tl.maximum(top, here)
         total = total * tl.exp(top - higher) + tl.sum(tl.exp(logit - higher), 0)
         top = higher
-        if BIASED:
-            logit += tl.load(bias + piece, mask=piece < pieces, other=-float("inf"))
-        here = tl.max(logit, 0)
-        at = tl.where(here > chosen, tl.argmax(logit, 0) + first, at)
-        chosen = tl.maximum(chosen, here)
-    tl.store(best + row, at)
-    tl.store(best_logit + row, chosen)
     tl.store(norm + row, top + tl.log(total))
+    if BIASED:  # noqa: SIM102  (known when it is compiled)
+        if tl.load(bias + at) < 0:  # the best piece is not allowed, which is rare: look once more
+            top = -float("inf")
+            for first in range(0, pieces, BLOCK):
+                piece = first + tl.arange(0, BLOCK)
+                logit = tl.load(x + row * stride + piece, mask=piece < pieces, other=-float("inf")).to(tl.float32)
+                logit += tl.load(bias + piece, mask=piece < pieces, other=-float("inf"))
+                here = tl.max(logit, 0)
+                at = tl.where(here > top, tl.min(tl.where(logit == here, piece, pieces), 0), at)
+                top = tl.maximum(top, here)
+    tl.store(best + row, at)
+    tl.store(best_logit + row, top)
 
 
 def best_and_norm(logits: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:

@@ -35,7 +35,7 @@ class TorchRuntime:
             if self._fused:
                 self._fused.use_kernels(self.model.mlm)
                 self.model.attend = self._fused.attend
-        self.batch_tokens, self.chunk, self.ahead = (262_144, 1024, 2) if gpu else (2048, 16, 0)
+        self.batch_tokens, self.chunk, self.ahead = (262_144, 2048, 2) if gpu else (2048, 16, 0)
         self._slots = 16_384 if gpu else 1 << 40  # projected to the vocabulary at a time
 
     def put(self, array: np.ndarray) -> Tensor:

@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from masker.editing import Rewrite
 from masker.errors import MaskerError, unknown
+
+if TYPE_CHECKING:
+    import torch
 
 CARD = "student.json"
 FORMAT = 1
@@ -82,6 +85,7 @@ class Student(ABC):
 
     kind: ClassVar[str]
     card: dict[str, Any]
+    device: "torch.device"
 
     @classmethod
     @abstractmethod
@@ -162,10 +166,10 @@ def is_student(folder: str | Path) -> bool:
 
 
 def rewrite_stream(
-    student: Student, texts: Iterable[str], to: str = "", from_: str | None = None, *, chunk: int = 256
+    student: Student, texts: Iterable[str], to: str = "", from_: str | None = None, *, chunk: int | None = None
 ) -> Iterator[Rewrite]:
     """Rewrite texts as they come, in order, `chunk` of them at a time. A student tells no edits, only the result."""
-    remaining = iter(texts)
+    remaining, chunk = iter(texts), chunk or (256 if student.device.type == "cpu" else 4096)
     while group := list(itertools.islice(remaining, chunk)):
         for text, new in zip(group, student.edit(group), strict=True):
             yield Rewrite(text, new.replace("\n", " "), from_, to)  # a text stays a line
