@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # an exported model runs without torch
 A = TypeVar("A")
 B = TypeVar("B")
 
+_SEARCHED = 256  # texts at a time that the search editor holds the candidates of
+
 
 @dataclass(frozen=True)
 class SpanRow:
@@ -184,8 +186,8 @@ class Masker:
         inserted.
         """
         task = self._task(to, from_, source_score=source_score, protect=protect, forbid=forbid)
-        rewrite = self._editor(task, method, strength, max_edits, min_score, top)
-        size = chunk or self._runtime.chunk
+        rewrite, most = self._editor(task, method, strength, max_edits, min_score, top)
+        size = chunk or min(self._runtime.chunk, most)
         numbered = iter(enumerate(texts, 1))
 
         def groups() -> Iterator[list[str]]:
@@ -199,8 +201,8 @@ class Masker:
     def _editor(
         self, task: Task, method: str | None, strength: float | None, max_edits: int | None, min_score: float | None,
         top: int,
-    ) -> Callable[[list[str]], list[Rewrite]]:  # fmt: skip
-        """What rewrites texts by a method, with the knobs given, tuned or usual."""
+    ) -> tuple[Callable[[list[str]], list[Rewrite]], int]:  # fmt: skip
+        """What rewrites texts by a method, with the knobs given, tuned or usual; and how many at most at a time."""
         able = self.model.has_style and self.source_model is None and task.from_ is not None
         chosen = method or ("search" if able and task.source is not None else "paper")
         if chosen not in ("search", "paper"):
@@ -219,13 +221,14 @@ class Masker:
         if shared["max_edits"] < 1 or top < 0:
             raise MaskerError(f"max_edits is {shared['max_edits']} and top {top}: need at least 1 and 0")
         if chosen == "paper":
-            return partial(edit_texts, task, **shared)
+            return partial(edit_texts, task, **shared), self._runtime.chunk
         from masker.ranking import Ranking
         from masker.search import search_texts
 
         task = task.exact or task  # many candidates are close
         style, longest = self._style(task)
-        return partial(search_texts, task, style, ranking=Ranking(**knobs), longest=longest, **shared)
+        search = partial(search_texts, task, style, ranking=Ranking(**knobs), longest=longest, **shared)
+        return search, _SEARCHED
 
     def searching(self, to: str, from_: str | None = None) -> "tuple[Task, Style, int | None]":
         """What `masker.search` needs: the task, the style classifier, and how long a text is edited as one."""

@@ -149,7 +149,7 @@ def write_silver(
 
 def group_size(masker: "Masker") -> int:
     """Lines between two saved states: enough of them to keep a GPU busy."""
-    return max(GROUP, 8 * masker._runtime.chunk)
+    return max(GROUP, 2 * masker._runtime.chunk)
 
 
 def similarity(a: str, b: str) -> float:
