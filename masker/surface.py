@@ -84,6 +84,9 @@ def _with_spaces(text: Text, span: Span, words: list[str], begin: int, finish: i
     before = text.source[begin : text.words[span.start].start]
     after = text.source[text.words[span.stop - 1].end : finish]
     if words:
+        alike = _kind(first) == _kind(words[0]) and _kind(last) == _kind(words[-1])
+        if alike and len(words) == 1:
+            return before + words[0] + after
         natural = not is_tokenised(text)
         if _kind(first) != _kind(words[0]) and left is not None:
             before = _between(left, words[0], before, holds=_is_mark(left) and not _is_mark(first), natural=natural)

@@ -152,16 +152,16 @@ def _interface(
 
 
 def _mpnet_attention(
-    self: Any, hidden_states: Tensor, attention_mask: Tensor, position_bias: Tensor, **_: Any
+    self: Any, hidden_states: Tensor, attention_mask: Tensor | None, position_bias: Tensor, **_: Any
 ) -> tuple[Tensor]:
     shape = (*hidden_states.shape[:2], -1, self.attention_head_size)
     q, k, v = (project(hidden_states).view(shape).transpose(1, 2) for project in (self.q, self.k, self.v))
-    seen = attention_mask[:, 0, 0] == 0
+    seen = torch.ones_like(hidden_states[:, :, 0]) if attention_mask is None else attention_mask[:, 0, 0] == 0
     return (self.o(attend(q, k, v, seen, shape[-1] ** -0.5, position_bias[0]).flatten(2)),)
 
 
 def _mpnet_block(
-    self: Any, hidden_states: Tensor, attention_mask: Tensor, position_bias: Tensor, **_: Any
+    self: Any, hidden_states: Tensor, attention_mask: Tensor | None, position_bias: Tensor, **_: Any
 ) -> tuple[Tensor]:
     seen = self.attn(hidden_states, attention_mask, position_bias)[0]
     return (add_and_normalise(self.LayerNorm, seen, hidden_states),)

@@ -35,7 +35,9 @@ class TorchRuntime:
             if self._fused:
                 self._fused.use_kernels(self.model.mlm)
                 self.model.attend = self._fused.attend
-        self.batch_tokens, self.chunk, self.ahead = (262_144, 2048, 2) if gpu else (2048, 16, 0)
+        self.batch_tokens, self.chunk, self.ahead = (2048, 16, 0)
+        if gpu:
+            self.batch_tokens, self.chunk, self.ahead = 1 << (19 if _is_large(self.device) else 17), 2048, 2
         self._slots = 16_384 if gpu else 1 << 40  # projected to the vocabulary at a time
 
     def put(self, array: np.ndarray) -> Tensor:
@@ -77,6 +79,11 @@ class TorchRuntime:
     def styles(self, ids: Array, attention: Array) -> Array:
         logits = self.model.style_logits(*(torch.as_tensor(x, device=self.device) for x in (ids, attention)))
         return _beside(logits.float().log_softmax(-1), ids)
+
+
+def _is_large(device: torch.device) -> bool:
+    """Whether it has memory for batches so large that little time is lost between them."""
+    return device.type == "cuda" and torch.cuda.get_device_properties(device).total_memory > 60 << 30
 
 
 def _kernels() -> Any:
