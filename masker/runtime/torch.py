@@ -1,6 +1,7 @@
 """The plain runtime: PyTorch on whatever device there is."""
 
 import copy
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -52,11 +53,12 @@ class TorchRuntime:
     ) -> SlotScores:
         inputs = [torch.as_tensor(x, device=self.device) for x in (ids, attention, slots, asked)]
         forbidden = None if bias is None else torch.as_tensor(bias, device=self.device)
-        hidden = self.model.at(*inputs[:3])  # [B, m, H]
-        rows = max(1, self._slots // hidden.shape[1])
-        pairs = zip(hidden.split(rows), inputs[3].split(rows), strict=True)
-        parts = zip(*(self._scores(h, a, forbidden, top) for h, a in pairs), strict=True)
-        return SlotScores(*(_beside(torch.cat(part), ids) for part in parts))
+        with _on(self.device):
+            hidden = self.model.at(*inputs[:3])  # [B, m, H]
+            rows = max(1, self._slots // hidden.shape[1])
+            pairs = zip(hidden.split(rows), inputs[3].split(rows), strict=True)
+            parts = zip(*(self._scores(h, a, forbidden, top) for h, a in pairs), strict=True)
+            return SlotScores(*(_beside(torch.cat(part), ids) for part in parts))
 
     def _scores(self, hidden: Tensor, asked: Tensor, bias: Tensor | None, top: int) -> tuple[Tensor, Tensor, Tensor]:
         """[B, m, H] -> best and its log p [B, m, top], and log p of what is asked about [B, m, K]."""
@@ -77,8 +79,14 @@ class TorchRuntime:
 
     @torch.inference_mode()
     def styles(self, ids: Array, attention: Array) -> Array:
-        logits = self.model.style_logits(*(torch.as_tensor(x, device=self.device) for x in (ids, attention)))
-        return _beside(logits.float().log_softmax(-1), ids)
+        inputs = [torch.as_tensor(x, device=self.device) for x in (ids, attention)]
+        with _on(self.device):
+            return _beside(self.model.style_logits(*inputs).float().log_softmax(-1), ids)
+
+
+def _on(device: torch.device) -> AbstractContextManager[Any]:
+    """Triton's kernels run where the process is told to be, wherever their inputs are."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def _is_large(device: torch.device) -> bool:
