@@ -6,10 +6,12 @@ by the sum of
     style * min(log p, log strength)    p: how sure the style classifier is that the text belongs to the target domain,
     words * min(log q, log strength)    and q how sure its words alone are (`words.WordStyle`)
     likelihood * log Lt                 of the infills in the target domain
-    similarity * F2                     of the words that the text shares with its source: words lost count for more
-                                        than words added
+    similarity * F                      of the words that the text shares with its source: a word lost counts for `lost`
+                                        times as much as a word added
     fit * fit                           how much less likely the words that stay have become, in nats: they do not go
-                                        with an edit, or still speak for the source domain
+                                        with an edit, or still speak for the source domain (`looking`)
+    rest * rest                         how much some of them still speak for the source domain, by themselves as well
+                                        as where they stand now: the text is turned only in part (`looking`)
     sure                                if p and q both reach strength
 """
 
@@ -38,10 +40,12 @@ class Ranking:
 
     strength: float = 0.9
     style: float = 2.0
-    words: float = 3.0
+    words: float = 4.0
     likelihood: float = 0.4
-    similarity: float = 8.0
-    fit: float = 0.5
+    similarity: float = 12.0
+    lost: float = 2.0
+    fit: float = 0.4
+    rest: float = 2.0
     sure: float = 1.0
 
     def __post_init__(self) -> None:
@@ -52,24 +56,27 @@ class Ranking:
     def enough(self) -> float:
         return math.log(self.strength)
 
-    def total(self, unit: "Unit", parts: "Sequence[Candidate]", text: str, log_p: np.ndarray, fit: float) -> float:
+    def total(
+        self, unit: "Unit", parts: "Sequence[Candidate]", text: str, log_p: np.ndarray, fit: float = 0.0,
+        rest: float = 0.0,
+    ) -> float:  # fmt: skip
         """The rank of a unit with some candidates put in, which is `text` then."""
         style = float(np.minimum(log_p, self.enough) @ (self.style, self.words))
         style += self.sure * bool(log_p.min() >= self.enough)
         likelihood = sum(part.infill.log_t for part in parts)
-        similarity = similarity_of(text, unit.source)
-        return style + self.likelihood * likelihood + self.similarity * similarity + self.fit * fit
+        similarity = similarity_of(text, unit.source, self.lost)
+        style += self.fit * fit + self.rest * rest
+        return style + self.likelihood * likelihood + self.similarity * similarity
 
     def promise(self, unit: "Unit", infill: Infill, gone: int, odds: float) -> float:
         """What an infill will probably be worth: the domains' own odds stand in for the classifiers.
 
         `gone` is how many words it replaces, and `odds` by how much the source domain prefers them, in nats.
         """
-        log_now = float(unit.log_p.mean())
-        now = log_now - math.log1p(-min(math.exp(log_now), 1 - 1e-9))  # the text's log-odds
+        now = float(log_odds(unit.log_p.mean()))
         log_p = -math.log1p(math.exp(-max(-30.0, min(30.0, now + infill.log_t - infill.log_s + odds))))
         count = unit.words.stop - unit.words.start
-        similarity = 5 * (count - gone) / (5 * count - gone + len(infill.pieces))
+        similarity = (1 + self.lost) * (count - gone) / (count - gone + len(infill.pieces) + self.lost * count)
         style = (self.style + self.words) * min(log_p, self.enough)
         return style + self.likelihood * infill.log_t + self.similarity * similarity
 
@@ -135,6 +142,7 @@ class Draft:
     log_p: np.ndarray  # [2]
     total: float
     misfits: tuple[tuple[float, int], ...] = ()  # words that have become less likely: by how much, and which
+    leftovers: tuple[int, ...] = ()  # words that still speak for the source domain, the worst first
 
     def reaches(self, enough: float) -> bool:
         return bool(self.log_p.min() >= enough)
@@ -214,10 +222,15 @@ def _put(source: str, parts: Sequence[Candidate], start: int, end: int) -> str:
     return "".join([*pieces, source[start:end]])
 
 
-def similarity_of(text: str, source: str) -> float:
-    """F2 of the words that a text shares with its source."""
+def log_odds(log_p: np.ndarray) -> np.ndarray:
+    """log p - log(1 - p)."""
+    return np.asarray(log_p - np.log1p(-np.minimum(np.exp(log_p), 1 - 1e-9)))
+
+
+def similarity_of(text: str, source: str, lost: float) -> float:
+    """F of the words that a text shares with its source: recall counts for `lost` times as much as precision."""
     new, old = Counter(text.lower().split()), Counter(source.lower().split())
-    return 5 * (new & old).total() / max(1, new.total() + 4 * old.total())
+    return (1 + lost) * (new & old).total() / max(1, new.total() + lost * old.total())
 
 
 def doubles(text: str) -> int:

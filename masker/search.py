@@ -1,10 +1,10 @@
 """The search editor: the best of many candidates, and no more edits than are needed.
 
 Every span of a text is infilled in several ways (`infilling`), the candidates that promise most are read by the style
-classifiers, and the best of them looked at closely: do the words that stay go with them? Then they are ranked
-(`ranking`). A text's gain over leaving it alone is the score of its edits. A text that reads as the target domain
-already is left alone; a second edit is tried only where the best single one does not reach `strength` or leaves a word
-that does not fit, and it is found with the first one in place.
+classifiers, and the best of them looked at closely: do the words that stay go with them (`looking`)? Then they are
+ranked (`ranking`). A text's gain over leaving it alone is the score of its edits. A text that reads as the target
+domain already is left alone; a second edit is tried only where the best single one does not reach `strength`, or leaves
+a word that does not fit or still speaks for the source domain, and it is found with the first one in place.
 """
 
 import math
@@ -17,8 +17,8 @@ import numpy as np
 
 from masker.editing import Edit, Rewrite, Task, written
 from masker.infilling import Infill, Infiller
+from masker.looking import look
 from masker.ranking import Candidate, Draft, Edited, Ranking, Style, Unit, doubles
-from masker.scoring import Sheet
 from masker.spans import Span, enumerate_spans, protected_words
 from masker.surface import Replacement
 from masker.text import Text
@@ -28,8 +28,6 @@ JUDGED = 48  # candidates a text that the style classifier reads
 ASKED = 8  # of them at a time
 FINALISTS = 6  # drafts that are looked at closely
 LOOKED = 3  # of them at a time
-REACH = 8  # words from an edit up to which they are looked at
-SLACK = 0.5  # nats by which any word may be less likely
 MISFIT = 1.0  # nats from which on a word does not fit, and another edit is tried
 WIDTH = 3  # drafts that further edits are added to
 WORST = 2  # words of such a draft that are filled anew, with its edits in place
@@ -87,8 +85,11 @@ def conclude(
 
 
 def _lacks(draft: Draft, ranking: Ranking) -> bool:
-    """Whether another edit is worth a try: it does not reach `strength` yet, or has left a word that does not fit."""
-    return not draft.reaches(ranking.enough) or any(lost < -MISFIT for lost, _ in draft.misfits)
+    """Whether another edit is worth a try: it does not reach `strength` yet, or has left a word that does not fit or
+    speaks for the source domain.
+    """
+    misfits = any(lost < -MISFIT for lost, _ in draft.misfits)
+    return misfits or bool(draft.leftovers) or not draft.reaches(ranking.enough)
 
 
 def _units(text: Text, longest: int | None) -> Iterator[Span]:
@@ -168,7 +169,7 @@ def _size(span: Span) -> int:
 def _rank(task: Task, style: Style, units: Sequence[Unit], ranking: Ranking, wanted: int) -> None:
     """Drafts of one edit each: read by the classifiers, then the finalists looked at closely."""
     alone = [[(candidate,) for candidate in unit.candidates] for unit in units]
-    _look_closely(task, units, _drafts(style, units, alone, ranking), ranking, wanted)
+    _look_closely(task, style, units, _drafts(style, units, alone, ranking), ranking, wanted)
 
 
 def _drafts(
@@ -183,9 +184,7 @@ def _drafts(
     for unit, of_unit in zip(units, parts, strict=True):
         texts = [unit.put(p) for p in of_unit]
         hoped = [np.array([0.0, q]) for q in style.of_words(texts)]
-        made = [
-            Draft(p, t, h, ranking.total(unit, p, t, h, 0.0)) for p, t, h in zip(of_unit, texts, hoped, strict=True)
-        ]
+        made = [Draft(p, t, h, ranking.total(unit, p, t, h)) for p, t, h in zip(of_unit, texts, hoped, strict=True)]
         waiting.append(deque(sorted(made, key=lambda draft: -draft.total)))
     while asked := [
         (k, queue.popleft())
@@ -195,7 +194,7 @@ def _drafts(
     ]:
         for (k, draft), log_p in zip(asked, style.of_encoder([draft.text for _, draft in asked]), strict=True):
             both = np.array([log_p, draft.log_p[1]])
-            total = ranking.total(units[k], draft.parts, draft.text, both, 0.0)
+            total = ranking.total(units[k], draft.parts, draft.text, both)
             drafts[k].append(replace(draft, log_p=both, total=total))
             units[k].passes += 1
         for found in drafts:
@@ -204,9 +203,9 @@ def _drafts(
 
 
 def _look_closely(
-    task: Task, units: Sequence[Unit], drafts: Sequence[Sequence[Draft]], ranking: Ranking, wanted: int
+    task: Task, style: Style, units: Sequence[Unit], drafts: Sequence[Sequence[Draft]], ranking: Ranking, wanted: int
 ) -> None:
-    """How much less likely the words around the edits have become; the finalists are ranked by that too.
+    """The finalists, ranked also by what a close look finds.
 
     It can only lower their rank. So when the `wanted` best of those that were looked at are worth more than the next
     one is without, the rest need no look.
@@ -218,20 +217,9 @@ def _look_closely(
         for _ in range(LOOKED)
         if queue and (len(looked[k]) < wanted or queue[0].total > looked[k][wanted - 1].total)
     ]:
-        edited = [Edited(task.vocabulary, units[k], draft.parts) for k, draft in chosen]
-        spans = [
-            [Span(j, j + 1) for j in e.near(REACH) if Span(e.old[j], e.old[j] + 1) in units[k].before]
-            for e, (k, _) in zip(edited, chosen, strict=True)
-        ]
-        sheet = Sheet([e.text for e in edited], spans, target=task.target, source=None, frame=task.frame,
-                      window=task.window, allowed=task.allowed(), batch_tokens=task.batch_tokens)  # fmt: skip
-        for (k, draft), e, of_draft, now in zip(chosen, edited, spans, sheet.words(), strict=True):
-            unit, words = units[k], [e.old[span.start] for span in of_draft]
-            lost = [x - unit.before[Span(i, i + 1)] for i, x in zip(words, now.tolist(), strict=True)]
-            fit = sum(min(0.0, x + SLACK) for x in lost)
-            total = ranking.total(unit, draft.parts, draft.text, draft.log_p, fit)
-            looked[k].append(replace(draft, total=total, misfits=tuple(sorted(zip(lost, words, strict=True)))))
-            unit.passes += len(words)
+        closer = look(task, style, [(units[k], draft) for k, draft in chosen], ranking)
+        for (k, _), draft in zip(chosen, closer, strict=True):
+            looked[k].append(draft)
         for of_unit in looked:
             of_unit.sort(key=lambda draft: -draft.total)
     for unit, of_unit in zip(units, looked, strict=True):
@@ -254,13 +242,15 @@ def _add_edits(task: Task, style: Style, units: Sequence[Unit], ranking: Ranking
         )
         doubled = doubles(unit.source)
         parts.append([p for p in list(found)[:JUDGED] if doubles(unit.put(p)) <= doubled])
-    _look_closely(task, units, _drafts(style, units, parts, ranking), ranking, wanted)
+    _look_closely(task, style, units, _drafts(style, units, parts, ranking), ranking, wanted)
 
 
 def _in_context(
     task: Task, units: Sequence[Unit], drafts: Sequence[Sequence[Draft]], ranking: Ranking
 ) -> list[list[list[Candidate]]]:
-    """For each draft candidates for the words in it that fit worst, found with its edits in place."""
+    """For each draft candidates for the words in it that fit worst or still speak for the source domain, found with
+    its edits in place.
+    """
     owners = [(unit, draft) for unit, of_unit in zip(units, drafts, strict=True) for draft in of_unit]
     edited = [Edited(task.vocabulary, unit, draft.parts) for unit, draft in owners]
     spans = [_misfitting(task, *owner, e) for owner, e in zip(owners, edited, strict=True)]
@@ -278,8 +268,8 @@ def _in_context(
 
 
 def _misfitting(task: Task, unit: Unit, draft: Draft, edited: Edited) -> list[Span]:
-    """The spans of old words that hold one of those that fit worst."""
-    worst = {word for lost, word in draft.misfits[:WORST] if lost < 0}
+    """The spans of old words that hold one of the words that have to go."""
+    worst = {word for lost, word in draft.misfits[:WORST] if lost < 0} | {*draft.leftovers[:WORST]}
     spans = enumerate_spans(edited.text, task.frame.n_p, task.keep(edited.text))
     olds = ((span, [edited.old.get(j, -1) for j in range(span.start, span.stop)]) for span in spans)
     return [
@@ -324,7 +314,7 @@ def _edits(unit: Unit, draft: Draft | None, ranking: Ranking, min_score: float) 
     """A draft as edits. They share its score evenly; the other two scores are those of the paper, for each infill."""
     if draft is None:
         return []
-    score = draft.total - ranking.total(unit, (), unit.source, unit.log_p, 0.0)
+    score = draft.total - ranking.total(unit, (), unit.source, unit.log_p)
     if not score > min_score:
         return []
     edits = []

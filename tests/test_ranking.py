@@ -57,17 +57,18 @@ def test_near_words_are_those_beside_an_edit() -> None:
 
 def test_what_is_lost_counts_for_more_than_what_is_added() -> None:
     source = "the food was good"
-    assert similarity_of(source, source) == 1
-    assert similarity_of("the food was very good", source) > similarity_of("the food good", source)
-    assert similarity_of("the food was bad", source) < similarity_of("the food was not good", source)
+    assert similarity_of(source, source, 2.0) == 1
+    assert similarity_of("the food was very good", source, 2.0) > similarity_of("the food good", source, 2.0)
+    assert similarity_of("the food was bad", source, 2.0) < similarity_of("the food was not good", source, 2.0)
+    assert similarity_of("the food", source, 4.0) < similarity_of("the food", source, 2.0)
 
 
 def test_a_total_is_the_sum_that_the_module_tells() -> None:
     unit = unit_of("we like it .")
-    ranking = Ranking(0.5, style=1, words=10, likelihood=100, similarity=1000, fit=1e4, sure=1e5)
+    ranking = Ranking(0.5, style=1, words=10, likelihood=100, similarity=1000, lost=3, fit=1e4, rest=1e6, sure=1e5)
     part = candidate(3, 7, "hate")
     text, enough = unit.put([part]), np.log(0.5)
-    unsure = ranking.total(unit, [part], text, np.array([-2.0, -0.1]), -3.0)
-    assert np.isclose(unsure, -2 + 10 * enough - 100 + 1000 * similarity_of(text, unit.source) - 3e4)
-    sure = ranking.total(unit, [part], text, np.array([-0.2, -0.1]), -3.0)
+    unsure = ranking.total(unit, [part], text, np.array([-2.0, -0.1]), -3.0, -4.0)
+    assert np.isclose(unsure, -2 + 10 * enough - 100 + 1000 * similarity_of(text, unit.source, 3) - 3e4 - 4e6)
+    sure = ranking.total(unit, [part], text, np.array([-0.2, -0.1]), -3.0, -4.0)
     assert np.isclose(sure - unsure, enough + 2 + 1e5)

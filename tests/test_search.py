@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy import CORPORA
 
-from masker import search
+from masker import looking, search
 from masker.api import Masker
 from masker.editing import Rewrite
 from masker.errors import MaskerError
-from masker.ranking import Candidate, Ranking, Unit, doubles
+from masker.infilling import Infill
+from masker.ranking import Candidate, Draft, Edited, Ranking, Unit, doubles
 from masker.search import _units, search_texts
 from masker.spans import Span
+from masker.surface import Replacement
 from masker.words import WordStyle
 
 ONLY_STYLE = Ranking(0.2, style=50.0)
@@ -142,6 +144,41 @@ def test_a_word_that_does_not_fit_is_worth_another_edit(masker: Masker, monkeypa
     assert most_edits(math.inf) == 1
 
 
+def test_a_word_that_speaks_for_the_source_is_worth_another_edit(
+    masker: Masker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, _, _ = masker.searching("positive")
+    monkeypatch.setattr(search, "MISFIT", math.inf)
+
+    def most_edits(spoken: float, rest: float = 1.0) -> int:
+        monkeypatch.setattr(looking, "SPOKEN", spoken)
+        style, source = Words([], ["terrible"]), "the food was terrible and we like it ."
+        ranking = Ranking(0.2, style=50.0, rest=rest)  # it is sure enough after one edit
+        (rewrite,) = search_texts(task, style, [source], ranking=ranking, max_edits=2, min_score=-1e9, top=100)
+        return max(len(option.edits) for option in rewrite.alternatives or ())
+
+    assert most_edits(-100.0) == 2
+    assert most_edits(100.0) == 1
+    assert most_edits(-100.0, rest=0.0) == 1
+
+
+def test_further_candidates_are_for_the_words_that_have_to_go(masker: Masker) -> None:
+    task, _, _ = masker.searching("positive")
+    text = masker.model.vocabulary.read("the food was terrible and we like it .")
+    unit = Unit(0, text, Span(0, len(text.words)), np.zeros(2))
+    part = Candidate(Infill(0, (), 0.0, 0.0), Replacement(4, 8, "pasta"), 0.0, 0.0)
+    edited = Edited(task.vocabulary, unit, [part])
+
+    def around(misfits: tuple[tuple[float, int], ...], leftovers: tuple[int, ...]) -> set[Span]:
+        draft = Draft((part,), "", np.zeros(2), 0.0, misfits, leftovers)
+        return set(search._misfitting(task, unit, draft, edited))
+
+    like = {Span(6, 7), Span(5, 7), Span(6, 8)}
+    assert around((), (6,)) == around(((-1.0, 6),), ()) == like
+    assert around(((-1.0, 6), (0.5, 3)), ()) == like  # what has become likelier stays
+    assert like < around(((-1.0, 6),), (3,))
+
+
 def test_further_candidates_see_the_edits_before_them(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
     task, _, _ = masker.searching("positive")
     asked: list[str] = []
@@ -259,18 +296,26 @@ VOCABULARY = ["the", "food", "was", "terrible", "and", "we", "like", "it", "good
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=9).map(" ".join), min_size=20, max_size=20),
-    st.sampled_from([0.3, 0.6, 0.9]), st.sampled_from([1, 2, 3]), st.sampled_from([0, 5]),
+    st.sampled_from([0.3, 0.6, 0.9]), st.sampled_from([1, 2, 3]), st.sampled_from([0, 5]), st.sampled_from([0.0, 9.0]),
 )  # fmt: skip
-def test_what_is_skipped_changes_nothing(texts: list[str], strength: float, max_edits: int, top: int) -> None:
+def test_what_is_skipped_changes_nothing(
+    texts: list[str], strength: float, max_edits: int, top: int, rest: float
+) -> None:
     """Neither the classifier nor the close look is asked about drafts that could not win."""
     task, style, longest = ANY.searching("positive")
-    options = {"ranking": Ranking(strength, similarity=2.0), "max_edits": max_edits, "top": top, "longest": longest}
+    options = {
+        "ranking": Ranking(strength, similarity=2.0, rest=rest),
+        "max_edits": max_edits,
+        "top": top,
+        "longest": longest,
+    }
 
     def searched() -> list[Rewrite]:
         return search_texts(task, style, texts, min_score=-math.inf, **options)  # type: ignore[arg-type]
 
-    some = searched()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(looking, "SPOKEN", 0.0)  # nothing in a random model would speak more clearly
+        some = searched()
         patch.setattr(search, "ASKED", 10_000)
         patch.setattr(search, "LOOKED", 10_000)
         everything = searched()
@@ -296,9 +341,6 @@ def test_the_classifier_reads_only_what_could_win(masker: Masker, monkeypatch: p
 
 
 def test_units_put_their_candidates_in_place(masker: Masker) -> None:
-    from masker.infilling import Infill
-    from masker.surface import Replacement
-
     text = masker.model.vocabulary.read("the food was terrible .")
     unit = Unit(0, text, Span(0, 5), np.zeros(2))
     a = Candidate(Infill(0, (), 0.0, 0.0), Replacement(0, 3, "our"), 0.0, 0.0)
