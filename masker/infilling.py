@@ -17,8 +17,8 @@ from masker.spans import Span
 from masker.text import Text
 
 TOP = 8  # pieces a mask, among which contrast chooses
-BEAMS = 2  # first pieces from which a span is refilled
-SINGLES = 4  # infills of one piece alone
+BEAMS = 3  # first pieces from which a span is refilled
+SINGLES = 6  # infills of one piece alone
 
 
 @dataclass(frozen=True)

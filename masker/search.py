@@ -24,16 +24,16 @@ from masker.surface import Replacement
 from masker.text import Text
 
 REFILLED = 16  # spans a text that are also filled piece by piece
-JUDGED = 48  # candidates a text that the style classifier reads
+JUDGED = 96  # candidates a text that the style classifier reads
 ASKED = 8  # of them at a time
-FINALISTS = 6  # drafts that are looked at closely
-LOOKED = 3  # of them at a time
+FINALISTS = 10  # drafts that are looked at closely
+LOOKED = 5  # of them at a time
 MISFIT = 1.0  # nats from which on a word does not fit, and another edit is tried
-WIDTH = 3  # drafts that further edits are added to
-WORST = 2  # words of such a draft that are filled anew, with its edits in place
+WIDTH = 5  # drafts that further edits are added to
+WORST = 3  # words of such a draft that are filled anew, with its edits in place
 NARROW = 2  # words of the spans in which that is done
 AGAIN = 4  # spans with them that are also filled piece by piece
-FRESH = 16  # candidates from there
+FRESH = 32  # candidates from there
 
 
 def search_texts(
