@@ -102,8 +102,10 @@ def main() -> None:
     texts = options.texts.read_text("utf-8").splitlines() if options.texts else default_texts(500)
     lines = [texts[k % len(texts)] for k in range(options.lines)]
     small = PaddedMLM.from_pretrained()
+    words = sum(len(line.split()) for line in lines) / len(lines)
     result: dict[str, Any] = {
-        "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "matmul_bf16": matmul_rate(), "runs": [],
+        "gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "matmul_bf16": matmul_rate(), "words": words,
+        "different": len(set(lines)), "runs": [],
     }  # fmt: skip
     for name, model, count in (("embedded", small, len(lines)), ("base", base_size(small), len(lines) // 4)):
         for prune in (False, True):

@@ -1,7 +1,8 @@
 """Write RESULTS.md from what was measured: cpu.json, gpu.json, figure1.json and memory.json beside this file.
 
 masker export && masker bench --format json --plot benchmarks/growth.png > benchmarks/cpu.json
-python benchmarks/gpu.py --out benchmarks/gpu.json          # on a machine with a GPU
+masker pretrain TEXT --size base --window 128 --batch-size 512 --dropout 0 --compile --steps 240 --out runs/pre  # GPU
+python benchmarks/gpu.py --texts LINES --pretraining runs/pre --out benchmarks/gpu.json
 python benchmarks/figure1.py --out benchmarks/figure1.json
 python benchmarks/memory.py MODEL --out benchmarks/memory.json
 python benchmarks/results.py
@@ -39,6 +40,10 @@ def main() -> None:
         ]
     if gpu := read("gpu.json"):
         parts += ["", f"## One GPU: {gpu['gpu']}, file to file", ""]
+        parts += [
+            f"{gpu['different']:,} Yelp sentences of {gpu['words']:.1f} words on average, in bfloat16.",
+            "",
+        ]
         parts += ["| model | method | sentences/s | passes | peak GiB | of matmul rate |", "|---|---|---|---|---|---|"]
         for run in gpu["runs"]:
             cells = [run["model"], run["method"], f"{run['per_second']:.0f}", f"{run['passes']:.1f}",
