@@ -16,7 +16,7 @@ from masker.text import Text, is_punctuation, split_words
 from masker.vocabulary import Vocabulary
 
 # int8 errs: so many edits besides the best, if they score less by no more than this, may be better in float32
-_DOUBT, _MARGIN = 6, 0.1
+_DOUBT, _MARGIN = 6, 0.12
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,13 @@ class Task:
         with the highest TargetScore are asked first, few at a time: the best Score is mostly among them. Where `exact`
         decides in the end, those are also asked about that it would be asked to look at: see `decided`.
         """
-        sheet = self._sheet(texts, keep)
+        return self._asked(self._sheet(texts, keep), keep, top, min_score)
+
+    def _asked(
+        self, sheet: Sheet, keep: Sequence[Sequence[tuple[int, int]]], top: int, min_score: float
+    ) -> list[SpanScores]:
         sheet.ask()
-        scores = [sheet.scores(k) for k in range(len(texts))]
+        scores = [sheet.scores(k) for k in range(len(sheet.texts))]
         races = [_Race(self, s, k, top, min_score) for s, k in zip(scores, keep, strict=True)] if self.source else []
         count = top
         while rows := [row + at for at, race in zip(sheet.ends, races, strict=False) for row in race.next(count)]:
@@ -143,15 +147,13 @@ class Task:
     def decided(
         self, scored: Sequence[SpanScores], keep: Sequence[Sequence[tuple[int, int]]], *, top: int, min_score: float
     ) -> list[SpanScores]:
-        """Both domains asked once more, about those edits only that may be among the `top` best of other scores."""
+        """As `ranked`, asked only about those edits that may be among the `top` best, by the scores of another task."""
         spans = []
         for s, k in zip(scored, keep, strict=True):
             best = best_edits(self, s, top=top + _DOUBT, min_score=min_score, keep=k)
             bar = best[:top][-1][1].score - _MARGIN if best else 0.0
             spans.append([s.spans[row] for row, edit in best if edit.score > bar])
-        sheet = self._sheet([s.text for s in scored], keep, spans)
-        sheet.ask(both=True)
-        return [sheet.scores(k) for k in range(len(scored))]
+        return self._asked(self._sheet([s.text for s in scored], keep, spans), keep, top, min_score)
 
     def _sheet(
         self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]], spans: list[list[Span]] | None = None
