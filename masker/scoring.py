@@ -127,12 +127,14 @@ class Sheet:
         answers = []
         for batch in _batches(self._lengths, None, self._budget):
             masked = self._mask(flat, table[put(batch)], batch)
-            old = masked.targets[:, :, None]
-            answer = side.runtime(masked.with_domain(side.token), masked.attention, masked.slots, old, None, 0)
-            answers.append((batch, answer.asked_log_p[:, :, 0]))
+            width = self._rows[batch, 3]  # so many masks are not [PAD]; what is thought of the others does not matter
+            most = max(1, width.max())
+            slots, old = masked.slots[:, :most], masked.targets[:, :most, None]
+            answer = side.runtime(masked.with_domain(side.token), masked.attention, slots, old, None, 0)
+            real = put(np.arange(most) < width[:, None])
+            answers.append((batch, library(old)[0].where(real, answer.asked_log_p[:, :, 0], 0.0).sum(1)))
         for asked, log_p in _moved(answers):
-            real = np.arange(self._frame.n_p) < self._rows[asked, 3][:, None]  # the masks that are not [PAD]
-            result[asked] = np.where(real, log_p, 0.0).sum(1)
+            result[asked] = log_p
         return [result[a:b] for a, b in pairwise(self.ends)]
 
     def scores(self, k: int) -> SpanScores:

@@ -27,24 +27,37 @@ _EMBEDDED = Path(__file__).parents[1] / "models" / "embedded"
 class OnnxRuntime:
     """One ONNX file, of which the scoring step is a part: no logits leave it. `threads`: all cores without."""
 
-    batch_tokens = 2048
+    batch_tokens = 1024
     chunk = 32
     ahead = 0
 
     def __init__(self, path: Path, threads: int = 0) -> None:
+        self._path, self._threads = path, threads
+
+    @cached_property
+    def _session(self) -> Any:
+        """Made when it is needed: the search editor does not use int8, nor `explain`."""
         import onnxruntime
 
-        self._path, self._threads = path, threads
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads or int(os.environ.get("OMP_NUM_THREADS", "0") or 0)
+        options.intra_op_num_threads = self._threads or int(os.environ.get("OMP_NUM_THREADS", "0") or 0)
         options.log_severity_level = 3
+        options.graph_optimization_level = (
+            onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+        )  # more is slow to load
         try:
-            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            return onnxruntime.InferenceSession(str(self._path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # ONNX Runtime's own kinds, which it does not name in public
             first = str(error).splitlines()[0]
-            raise MaskerError(f"cannot load {path}: {first}; write it again with masker export") from error
-        self.outputs = [output.name for output in self._session.get_outputs()]
-        self._zeros = np.zeros(self._session.get_inputs()[4].shape[0], dtype=np.float32)
+            raise MaskerError(f"cannot load {self._path}: {first}; write it again with masker export") from error
+
+    @cached_property
+    def outputs(self) -> list[str]:
+        return [output.name for output in self._session.get_outputs()]
+
+    @cached_property
+    def _zeros(self) -> np.ndarray:
+        return np.zeros(self._session.get_inputs()[4].shape[0], dtype=np.float32)
 
     @cached_property
     def exact(self) -> "OnnxRuntime | None":
@@ -90,7 +103,7 @@ class Exported(WithDomains):
 
     @property
     def has_style(self) -> bool:
-        return "styles" in self.runtime.outputs and self.words is not None
+        return self.words is not None  # they are fitted together
 
 
 def find_exported(name: str | Path | None) -> Path | None:

@@ -36,7 +36,7 @@ class TorchRuntime:
             if self._fused:
                 self._fused.use_kernels(self.model.mlm)
                 self.model.attend = self._fused.attend
-        self.batch_tokens, self.chunk, self.ahead = (2048, 16, 0)
+        self.batch_tokens, self.chunk, self.ahead = 1024, 32, 0
         if gpu:
             self.batch_tokens, self.chunk, self.ahead = 1 << (19 if _is_large(self.device) else 17), 2048, 2
         self._slots = 16_384 if gpu else 1 << 40  # projected to the vocabulary at a time
