@@ -110,7 +110,7 @@ def test_it_streams_and_a_closed_pipe_ends_it_quietly(fitted: Path, tmp_path: Pa
     assert process.stderr
     watch = threading.Timer(60, process.kill)
     watch.start()
-    process.stdin.write(b"it was good .\n" * 16)
+    process.stdin.write(b"it was good .\n" * 32)
     process.stdin.flush()
     assert b"it was good ." in process.stdout.readline()  # and standard input is still open
     process.stdout.close()

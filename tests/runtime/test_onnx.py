@@ -113,7 +113,7 @@ def test_a_broken_file_is_one_line(folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "copy")
     (copy / FILE).write_bytes(b"nothing")
     with pytest.raises(MaskerError, match="write it again with masker export"):
-        Masker.from_pretrained(copy, device="cpu")
+        Masker.from_pretrained(copy, device="cpu").edit("it was bad .", "positive", method="paper")
 
 
 def test_a_folder_of_its_own_is_complete(folder: Path, tmp_path: Path) -> None:
