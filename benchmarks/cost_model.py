@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 PRICES = {"cpu": 0.04, "cuda": 4.00}  # assumed: US dollars an hour for a core, and for a GPU of the H200's class
 FLEETS = {"cpu": 1000, "cuda": 8}  # workers that a billion sentences are shared among
 SIZES = (8, 24, 48)  # sentences of the runs that the model is checked on, times `SCALES`
-SCALES = {("cpu", False): 1, ("cpu", True): 32, ("cuda", False): 250, ("cuda", True): 1000}  # by device, for a student?
+SCALES = {("cpu", False): 1, ("cpu", True): 32, ("cuda", False): 100, ("cuda", True): 250}  # by device, for a student?
 PARTS = "the food|the staff|my steak|this place|our waiter", "was|is|seemed", "terrible|rude|cold|very slow|overpriced"
 MORE = "and we will not be back", "when we came in on a busy friday night", "even though nobody else was there"
 
