@@ -8,15 +8,18 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 Attend = Callable[[Tensor, Tensor, Tensor, Tensor, float], Tensor]
 
 
-def plain(q: Tensor, k: Tensor, v: Tensor, seen: Tensor, scaling: float) -> Tensor:
-    """q [B, heads, m, d], k and v [B, heads, L, d], seen [B, L] -> [B, m, heads, d]."""
+def plain(q: Tensor, k: Tensor, v: Tensor, seen: Tensor, scaling: float, bias: Tensor | None = None) -> Tensor:
+    """q [B, heads, m, d], k and v [B, heads, L, d], seen [B, L], bias [heads, m, L] -> [B, m, heads, d]."""
     mask = seen[:, None, None, :].bool()
+    if bias is not None:
+        mask = bias[None].masked_fill(~mask, -torch.inf)
     return scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scaling).transpose(1, 2)
 
 

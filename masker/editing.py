@@ -135,6 +135,7 @@ class Task:
     def _asked(
         self, sheet: Sheet, keep: Sequence[Sequence[tuple[int, int]]], top: int, min_score: float
     ) -> list[SpanScores]:
+        """The target domain asked about all of a sheet, the source domain about what can still win."""
         sheet.ask()
         scores = [sheet.scores(k) for k in range(len(sheet.texts))]
         races = [_Race(self, s, k, top, min_score) for s, k in zip(scores, keep, strict=True)] if self.source else []

@@ -10,11 +10,12 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.models.bert.modeling_bert import BertOutput, BertSelfOutput
 from transformers.models.mpnet.modeling_mpnet import MPNetAttention, MPNetOutput, MPNetSelfAttention
 from transformers.models.roberta.modeling_roberta import RobertaOutput, RobertaSelfOutput
+
+from masker._last_layer import plain
 
 LONGEST = 128  # pieces; longer texts go through PyTorch's attention
 NAME = "masker_short"
@@ -46,14 +47,11 @@ def _attend(  # type: ignore[no-untyped-def]
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, seen: Tensor, scaling: float, bias: Tensor | None = None) -> Tensor:
-    """q [B, heads, m, d], k and v [B, heads, L, d], seen [B, L], bias [heads, m, L] -> [B, m, heads, d]."""
+    """As `plain`, by the kernel above where the sizes suit it."""
     rows, heads, queries, size = q.shape
     keys = k.shape[2]
     if max(keys, queries) > LONGEST or size & (size - 1) or size < 16:
-        mask = seen[:, None, None, :].bool()
-        if bias is not None:
-            mask = torch.where(mask, bias[None], -torch.inf).to(q.dtype)
-        return scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scaling).transpose(1, 2)
+        return plain(q, k, v, seen, scaling, bias)
     seen = seen.to(torch.int8)
     out = torch.empty((rows, queries, heads, size), dtype=q.dtype, device=q.device)
     block = [max(16, triton.next_power_of_2(count)) for count in (queries, keys)]

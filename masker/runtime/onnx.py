@@ -42,9 +42,8 @@ class OnnxRuntime:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._threads or int(os.environ.get("OMP_NUM_THREADS", "0") or 0)
         options.log_severity_level = 3
-        options.graph_optimization_level = (
-            onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-        )  # more is slow to load
+        # all optimisations would take longer to load, and gain nothing
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         try:
             return onnxruntime.InferenceSession(str(self._path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # ONNX Runtime's own kinds, which it does not name in public
