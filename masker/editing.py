@@ -16,7 +16,7 @@ from masker.text import Text, is_punctuation, split_words
 from masker.vocabulary import Vocabulary
 
 # int8 errs: so many edits besides the best, if they score less by no more than this, may be better in float32
-_DOUBT, _MARGIN = 6, 0.12
+_DOUBT, _MARGIN = 6, 0.06
 
 
 @dataclass(frozen=True)

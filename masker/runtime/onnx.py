@@ -45,7 +45,10 @@ class OnnxRuntime:
         # all optimisations would take longer to load, and gain nothing
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         try:
-            return onnxruntime.InferenceSession(str(self._path), options, providers=["CPUExecutionProvider"])
+            return onnxruntime.InferenceSession(
+                str(self._path), options, providers=["CPUExecutionProvider"],
+                disabled_optimizers=["SkipLayerNormFusion"],  # slower than the two that it joins
+            )  # fmt: skip
         except Exception as error:  # ONNX Runtime's own kinds, which it does not name in public
             first = str(error).splitlines()[0]
             raise MaskerError(f"cannot load {self._path}: {first}; write it again with masker export") from error

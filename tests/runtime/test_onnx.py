@@ -78,7 +78,7 @@ def test_the_vocabulary_reads_and_writes_the_same(model: PaddedMLM, folder: Path
 
 
 def test_int8_finds_and_float32_decides(folder: Path) -> None:
-    masker, plain = Masker.from_pretrained(folder, device="cpu"), Masker.from_pretrained(folder, exact=True)
+    masker, plain = Masker.from_pretrained(folder, device="cpu"), Masker(PaddedMLM.from_pretrained(folder))
     assert isinstance(masker._runtime, OnnxRuntime)
     assert isinstance(plain._runtime, TorchRuntime)
     same = 0
@@ -90,6 +90,55 @@ def test_int8_finds_and_float32_decides(folder: Path) -> None:
     assert same >= 2
     a, b = masker.explain(TEXTS[1], to="positive"), plain.explain(TEXTS[1], to="positive")
     np.testing.assert_allclose([r.score for r in a.spans], [r.score for r in b.spans], atol=1e-3)
+
+
+def test_exact_is_float32_alone(folder: Path) -> None:
+    exact, plain = Masker.from_pretrained(folder, device="cpu", exact=True), Masker(PaddedMLM.from_pretrained(folder))
+    assert isinstance(exact._runtime, OnnxRuntime)
+    assert exact._runtime.exact is None
+    for text in TEXTS:
+        ours, theirs = (m.edit(text, to="positive", method="paper") for m in (exact, plain))
+        assert ours.text == theirs.text
+        assert ours.score == pytest.approx(theirs.score, abs=1e-4)
+
+
+@pytest.mark.parametrize("file", [FILE, EXACT])
+def test_pieces_that_are_not_allowed_are_passed_over(model: PaddedMLM, folder: Path, file: str) -> None:
+    """Where the best of all are allowed, and where some of them are not."""
+    runtime, arrays = OnnxRuntime(folder / file), inputs(model)
+    free = runtime(*arrays, None, 4)
+    for refused in ([], [free.best[0, 0, 0]], free.best[:, :, 0].ravel(), free.best.ravel()):
+        bias = np.zeros(len(model.vocabulary), np.float32)
+        bias[refused] = -np.inf
+        found, every = runtime(*arrays, bias, 4), runtime(*arrays, None, len(bias))
+        for row, slot in np.ndindex(found.best.shape[:2]):
+            allowed = [k for k in every.best[row, slot] if not np.isin(k, refused)][:4]
+            assert found.best[row, slot].tolist() == allowed
+        np.testing.assert_array_equal(found.asked_log_p, free.asked_log_p)
+
+
+def test_columns_of_very_different_size_are_evened_out() -> None:
+    """One column is a thousand times as large as the others: int8 alone would leave nothing of those."""
+    onnx = pytest.importorskip("onnx")
+    from masker.runtime._export import _even_out
+
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(64, 16)).astype(np.float32), rng.normal(size=(16, 8)).astype(np.float32)
+    x[:, 3] *= 1000
+    w[3] /= 1000
+    info = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"], name="one")], "g",
+        [info("x", 1, [64, 16])], [info("y", 1, [64, 8])], [onnx.numpy_helper.from_array(w, "w")],
+    )  # fmt: skip
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=9)
+    _even_out(model, onnx, {"x": x})
+    assert [node.op_type for node in graph.node] == ["MatMul"]  # it was copied into the model
+    assert [node.op_type for node in model.graph.node] == ["Mul", "MatMul"]
+    values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    even = x * values["x_shrink"]
+    assert np.abs(even).max() < 8 * np.median(np.abs(even).max(0))
+    np.testing.assert_allclose(even @ values["w"], x @ w, rtol=1e-4, atol=1e-4)
 
 
 def test_neither_torch_nor_transformers_is_imported(folder: Path) -> None:
