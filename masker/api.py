@@ -134,13 +134,14 @@ class Masker:
     ) -> "Masker":
         """The embedded model, a folder or a hub id; and a second one for the source domain, if fitted apart.
 
-        What `masker export` has written is taken instead, unless `exact`, or a device is asked for that is no CPU.
+        What `masker export` has written is taken instead, unless a device is asked for that is no CPU; of its two files
+        the one in float32 alone if `exact`.
         """
-        from masker.runtime.onnx import find_exported, load_exported
+        from masker.runtime.onnx import EXACT, find_exported, load_exported
 
         path = find_exported(model)
         if path and source_model is None and _wants_cpu(options):
-            return cls(load_exported(path), **options)
+            return cls(load_exported(path.with_name(EXACT) if options.get("exact") else path), **options)
         from masker.model import PaddedMLM
 
         other = PaddedMLM.from_pretrained(source_model) if source_model is not None else None
@@ -359,8 +360,6 @@ def _runtime(model: "Model", device: "str | torch.device | None", *, exact: bool
 
 def _wants_cpu(options: dict[str, Any]) -> bool:
     """Whether an exported model will do. Without a word about the device it will if there is no GPU."""
-    if options.get("exact"):
-        return False
     if options.get("device") is not None:
         return str(options["device"]) == "cpu"
     return not any(Path("/dev").glob("nvidia[0-9]*")) and not Path("/dev/kfd").exists()
