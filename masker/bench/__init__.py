@@ -5,7 +5,8 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,37 +56,57 @@ def default_texts(count: int) -> list[str]:
 
 def bench(
     texts: Sequence[str], *, to: str = "positive", model: str | None = None, student: str | None = None,
-    ways: Sequence[str] = WAYS, growth: bool = True, seconds: float = 3.0,
+    ways: Sequence[str] = WAYS, growth: bool = True, seconds: float = 3.0, report: Callable[[str], None] = print,
 ) -> dict[str, Any]:  # fmt: skip
-    """Time every way that is possible here on the same texts; and how cost grows with length and number of texts."""
+    """Time every way that is possible here on the same texts; and how cost grows with length and number of texts.
+
+    A model that has not been exported is, into a folder that is gone afterwards. `report` is told what goes on.
+    """
     if not texts:
         raise MaskerError("there is nothing to time; give a file with a few lines of text")
+    with tempfile.TemporaryDirectory() as folder:
+        exported = _exported(model, Path(folder), report)
+        usual = {"to": to, "model": model, "student": student, "exported": exported}
+        rows = []
+        for way in ways:
+            if (way.startswith("int8") and not exported) or (way == "student" and not student):
+                continue
+            result = _worker({"way": way, "texts": list(texts), "seconds": seconds, **usual}, may_fail=way == "search")
+            if result:
+                report(f"{way}: {result['sentences'] / result['seconds']:.2f} sentences/s")
+                rows.append(result)
+        rates = _worker({"way": "matmul", "model": model, "rows": 112, "tokens": 18, "exported": exported}) or {}
+        found = {row["way"]: row for row in rows}
+        for row in rows:
+            row["per_second"] = row["sentences"] / row["seconds"]
+            row["ratio"] = row["per_second"] / found["naive"]["per_second"] if "naive" in found else None
+            rate = rates.get("int8" if row["way"].startswith("int8") else "float32")
+            row["of_matmul"] = row["flops"] / row["seconds"] / rate if row["flops"] and rate else None
+        whole = found.get("exhaustive", {}).get("edited")
+        for row in rows:
+            edited, other = row.pop("edited"), row["way"] in ("search", "student")  # by another method
+            row["same_edits"] = None if other or not whole else sum(map(str.__eq__, edited, whole)) / len(whole)
+        result = {"texts": len(texts), "cores": os.cpu_count(), "matmul": rates, "ways": rows}
+        if growth:
+            report("how cost grows")
+            result["growth"] = list(_growth(texts, usual, "int8 pruned" if exported else "pruned"))
+        return result
+
+
+def _exported(model: str | None, folder: Path, report: Callable[[str], None]) -> str | None:
+    """Where the exported model is: where `masker export` has put it, or in `folder`, if that can be made."""
     from masker.runtime.onnx import find_exported
 
-    exported = find_exported(model) is not None
-    usual = {"to": to, "model": model, "student": student}
-    rows = []
-    for way in ways:
-        if (way.startswith("int8") and not exported) or (way == "student" and not student):
-            continue
-        result = _worker({"way": way, "texts": list(texts), "seconds": seconds, **usual}, may_fail=way == "search")
-        if result:
-            rows.append(result)
-    found = {row["way"]: row for row in rows}
-    rates = _worker({"way": "matmul", "model": model, "rows": 112, "tokens": 18, "int8": exported}) or {}
-    for row in rows:
-        row["per_second"] = row["sentences"] / row["seconds"]
-        row["ratio"] = row["per_second"] / found["naive"]["per_second"] if "naive" in found else None
-        rate = rates.get("int8" if row["way"].startswith("int8") else "float32")
-        row["of_matmul"] = row["flops"] / row["seconds"] / rate if row["flops"] and rate else None
-    whole = found.get("exhaustive", {}).get("edited")
-    for row in rows:
-        edited, other = row.pop("edited"), row["way"] in ("search", "student")  # by another method
-        row["same_edits"] = None if other or not whole else sum(map(str.__eq__, edited, whole)) / len(whole)
-    result = {"texts": len(texts), "cores": os.cpu_count(), "matmul": rates, "ways": rows}
-    if growth:
-        result["growth"] = list(_growth(texts, usual, "int8 pruned" if exported else "pruned"))
-    return result
+    if path := find_exported(model):
+        return str(path.parent)
+    from masker.runtime._export import export
+
+    try:
+        report("exporting")
+        return str(export(model, folder / "exported").parent)
+    except MaskerError as error:
+        report(f"not timed in int8: {error}")
+        return None
 
 
 def _growth(texts: Sequence[str], usual: dict[str, Any], way: str) -> Iterator[dict[str, Any]]:

@@ -69,26 +69,28 @@ def matmul_rate(shape: Shape, rows: int, length: int) -> float:
         return _rate(shape, rows, length, product)
 
 
-def onnx_rate(shape: Shape, rows: int, length: int) -> float:
-    """The same by ONNX Runtime in int8, weights and activations, sums in int32."""
+def onnx_rate(shape: Shape, rows: int, length: int, *, int8: bool) -> float:
+    """The same by ONNX Runtime, in float32 or with weights and activations in int8 and sums in int32."""
     import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
+
+    kinds = (TensorProto.UINT8, TensorProto.INT32) if int8 else (TensorProto.FLOAT, TensorProto.FLOAT)
 
     def product(a: int, b: int, c: int) -> Callable[[], Any]:
         weights = np.random.default_rng(0).integers(-127, 127, (b, c), dtype=np.int8)
         graph = helper.make_graph(
-            [helper.make_node("MatMulInteger", ["x", "w"], ["y"])],
+            [helper.make_node("MatMulInteger" if int8 else "MatMul", ["x", "w"], ["y"])],
             "product",
-            [helper.make_tensor_value_info("x", TensorProto.UINT8, [a, b])],
-            [helper.make_tensor_value_info("y", TensorProto.INT32, [a, c])],
-            [numpy_helper.from_array(weights, "w")],
+            [helper.make_tensor_value_info("x", kinds[0], [a, b])],
+            [helper.make_tensor_value_info("y", kinds[1], [a, c])],
+            [numpy_helper.from_array(weights if int8 else weights.astype(np.float32), "w")],
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         graph_bytes = model.SerializeToString()
         session = onnxruntime.InferenceSession(graph_bytes, options, providers=["CPUExecutionProvider"])
-        x = np.random.default_rng(1).integers(0, 255, (a, b), dtype=np.uint8)
+        x = np.random.default_rng(1).integers(0, 255, (a, b), dtype=np.uint8).astype(np.uint8 if int8 else np.float32)
         return lambda: session.run(None, {"x": x})
 
     return _rate(shape, rows, length, product)

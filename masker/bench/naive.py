@@ -15,8 +15,9 @@ class Naive:
     def __init__(self, model: str | None, to: str, *, batch: int) -> None:
         from masker.api import Masker
         from masker.bench.worker import Counting
+        from masker.model import PaddedMLM
 
-        masker = Masker.from_pretrained(model, device="cpu", exact=True)
+        masker = Masker(PaddedMLM.from_pretrained(model), device="cpu")
         self.model: Any = masker.model
         self.batch = batch
         self.task: Task = masker._task(to, None, source_score=True, protect=None, forbid=())

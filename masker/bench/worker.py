@@ -54,9 +54,9 @@ class Counting:
         self.flops += self.shape.flops(tokens, rows, slots) if self.shape else 0.0
 
 
-def run(way: str, texts: list[str], *, to: str, model: str | None, student: str | None, seconds: float) -> dict:
+def run(way: str, texts: list[str], *, seconds: float, **options: Any) -> dict[str, Any]:
     """Edit `texts` in one way, over and over for at least `seconds`; figures are per pass over them."""
-    edit, counts = _prepared(way, to=to, model=model, student=student)
+    edit, counts = _prepared(way, **options)
     edit(texts[:1])  # whatever is made on first use
     for count in counts:
         count.rows, count.tokens, count.flops = 0, 0, 0.0
@@ -76,7 +76,7 @@ def run(way: str, texts: list[str], *, to: str, model: str | None, student: str 
 
 
 def _prepared(
-    way: str, *, to: str, model: str | None, student: str | None
+    way: str, *, to: str, model: str | None, student: str | None = None, exported: str | None = None
 ) -> tuple[Callable[[list[str]], list[str]], list[Counting]]:
     if way == "student":
         from masker.students.base import Student
@@ -87,11 +87,8 @@ def _prepared(
 
         naive = Naive(model, to, batch=1 if way == "naive" else 64)
         return naive.edit, [naive.count]
-    exported = way.startswith("int8")
     exact = way in ("exhaustive", "pruned")  # the search editor runs as it does in `masker edit`
-    masker = Masker.from_pretrained(model, device="cpu", exact=exact, prune=way != "exhaustive")
-    if exported:
-        masker.prune = way == "int8 pruned"
+    masker = Masker.from_pretrained(exported or model, device="cpu", exact=exact, prune="exhaustive" not in way)
     shape = Shape.of(masker.model, model)
     count = Counting(masker._runtime, shape=shape)
     counts = [count]
@@ -106,10 +103,11 @@ def _prepared(
 def main() -> None:
     spec = json.loads(sys.stdin.read())
     if spec["way"] == "matmul":
-        shape = Shape.read(spec["model"])
-        rates = {"float32": matmul_rate(shape, spec["rows"], spec["tokens"])}
-        if spec["int8"]:
-            rates["int8"] = onnx_rate(shape, spec["rows"], spec["tokens"])
+        size = Shape.read(spec["model"]), spec["rows"], spec["tokens"]
+        rates = {"float32": matmul_rate(*size)}
+        if spec["exported"]:
+            rates["float32"] = max(rates["float32"], onnx_rate(*size, int8=False))  # the machine's is the faster one
+            rates["int8"] = onnx_rate(*size, int8=True)
         print(json.dumps(rates))
         return
     texts = spec.pop("texts", None) or Path(spec.pop("file")).read_text("utf-8").splitlines()

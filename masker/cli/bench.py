@@ -8,7 +8,7 @@ import typer
 
 from masker.cli import _options as o
 from masker.cli import app
-from masker.cli._output import choice
+from masker.cli._output import choice, err
 
 
 @app.command()
@@ -23,10 +23,7 @@ def bench(
     format: Annotated[str, typer.Option("--format", help="table or json.")] = "table",
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw how cost grows into this file.")] = None,
 ) -> None:
-    """Time Masker against a naive loop and against this machine's matmul rate. Takes some minutes.
-
-    Run masker export first to have the exported model timed too.
-    """
+    """Time Masker against a naive loop and against this machine's matmul rate. Takes some minutes."""
     choice("format", format, ["table", "json"])
     from masker import bench as b
     from masker.training.corpora import read_corpus
@@ -34,7 +31,11 @@ def bench(
     texts = b.default_texts(count)
     if file is not None:
         texts = [text for text, _ in zip(read_corpus(file), range(count), strict=False)]
-    result = b.bench(texts, to=to, model=model, student=str(student) if student else None)
+    result = b.bench(texts, to=to, model=model, student=str(student) if student else None, report=_report)
     if plot is not None:
         b.plot(result, plot)
     typer.echo(json.dumps(result, indent=2) if format == "json" else b.table(result))
+
+
+def _report(line: str) -> None:
+    err.print(line, markup=False, soft_wrap=True)

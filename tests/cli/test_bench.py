@@ -6,6 +6,7 @@ import pytest
 
 from masker import bench as b
 from masker.bench.flops import Shape
+from masker.runtime.onnx import find_exported
 
 Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
 
@@ -18,7 +19,9 @@ def test_every_way_is_timed_on_the_same_texts(masker: Cli, fitted: Path, tmp_pat
     assert result.code == 0, result.err
     found = json.loads(result.text)
     ways = {row["way"]: row for row in found["ways"]}
-    assert {"naive", "batched", "exhaustive", "pruned", "search"} <= set(ways)
+    assert set(ways) >= {"naive", "batched", "exhaustive", "pruned", "int8 exhaustive", "int8 pruned", "search"}
+    assert result.err.splitlines()[0] == "exporting"
+    assert not find_exported(fitted)
     assert ways["search"]["passes"] > ways["exhaustive"]["passes"]
     assert ways["search"]["same_edits"] is None  # another method
     for name in ("naive", "batched", "pruned"):
