@@ -1,6 +1,6 @@
 """What a million sentences cost: passes, FLOPs, seconds and money, measured here and checked on other sizes.
 
-    python benchmarks/cost_model.py                            # the embedded model on this machine
+    python benchmarks/cost_model.py                            # the embedded model on this machine, exported if it is
     python benchmarks/cost_model.py --student DIR              # and a student beside it
     python benchmarks/cost_model.py --device cuda              # on a machine with a GPU
     python benchmarks/cost_model.py --processes                # also: two workers against two independent runs
@@ -9,6 +9,7 @@ The figures of each device go to benchmarks/cost/DEVICE.json, and the table of a
 """
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -20,13 +21,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 HERE = Path(__file__).parent
 PRICES = {"cpu": 0.04, "cuda": 4.00}  # assumed: US dollars an hour for a core, and for a GPU of the H200's class
 FLEETS = {"cpu": 1000, "cuda": 8}  # workers that a billion sentences are shared among
 SIZES = (8, 24, 48)  # sentences of the runs that the model is checked on, times `SCALES`
-SCALES = {("cpu", False): 1, ("cpu", True): 32, ("cuda", False): 100, ("cuda", True): 250}  # by device, for a student?
+SCALES = {("cpu", False): 1, ("cpu", True): 32, ("cuda", False): 500, ("cuda", True): 1000}  # by device, for a student?
 PARTS = "the food|the staff|my steak|this place|our waiter", "was|is|seemed", "terrible|rude|cold|very slow|overpriced"
 MORE = "and we will not be back", "when we came in on a busy friday night", "even though nobody else was there"
 
@@ -60,29 +60,56 @@ class Meter:
         return self.seen[max(self.seen, key=lambda module: module.num_embeddings)]
 
 
-def counted(edit: Callable[[list[str]], Any], texts: list[str]) -> tuple[int, int, float]:
-    """Passes, tokens and FLOPs of editing texts."""
-    from torch.nn.modules.module import register_module_forward_pre_hook
-    from torch.utils.flop_counter import FlopCounterMode
+class Editor:
+    """A model at work, and how much work it is: of a teacher what is useful, of a student also padding."""
 
-    meter = Meter()
-    hook = register_module_forward_pre_hook(meter)
-    try:
-        in_this_thread = patch("masker.api._ahead", lambda work, items, _: map(work, items))  # others are not counted
-        with FlopCounterMode(display=False) as flops, in_this_thread:
-            edit(texts)
-    finally:
-        hook.remove()
-    passes, tokens = meter.counts()
-    return passes, tokens, float(flops.get_total_flops())
+    def __init__(self, model: str | None, device: str, *, exported: bool = False) -> None:
+        from masker import Masker, PaddedMLM
+        from masker.parallel import Job
+        from masker.students.base import is_student
 
+        self.device, self.student = device, model is not None and is_student(model)
+        if self.student:
+            self.edit: Callable[[list[str]], Any] = Job("positive", model=model).load(device).edit
+            return
+        self.masker = (
+            Masker.from_pretrained(model) if exported else Masker(PaddedMLM.from_pretrained(model), device=device)
+        )
+        self.edit = lambda texts: self.masker.edit(texts, "positive", method="paper")
 
-def timed(edit: Callable[[list[str]], Any], texts: list[str], device: str) -> float:
-    """Seconds; on a CPU those of this process, whoever else is at work."""
-    clock = time.process_time if device == "cpu" else time.perf_counter
-    began = clock()
-    edit(texts)
-    return clock() - began
+    def count(self, texts: list[str]) -> tuple[int, int, float]:
+        """Passes, tokens and FLOPs of editing texts."""
+        if self.student:
+            return self._hooked(texts)
+        from masker.bench.flops import Shape
+        from masker.bench.worker import counted
+
+        runtime = self.masker._runtime
+        counts = counted(self.masker, Shape.of(self.masker.model, None))
+        self.edit(texts)
+        self.masker._runtime = self.masker._source_runtime = runtime
+        return sum(c.rows for c in counts), sum(c.tokens for c in counts), sum(c.flops for c in counts)
+
+    def _hooked(self, texts: list[str]) -> tuple[int, int, float]:
+        from torch.nn.modules.module import register_module_forward_pre_hook
+        from torch.utils.flop_counter import FlopCounterMode
+
+        meter = Meter()
+        hook = register_module_forward_pre_hook(meter)
+        try:
+            with FlopCounterMode(display=False) as flops:
+                self.edit(texts)
+        finally:
+            hook.remove()
+        return *meter.counts(), float(flops.get_total_flops())
+
+    def time(self, texts: list[str]) -> float:
+        """Seconds, block after block as in a long run; on a CPU those of this process, whoever else is at work."""
+        clock = time.process_time if self.device == "cpu" else time.perf_counter
+        began = clock()
+        for at in range(0, len(texts), 4096):
+            self.edit(texts[at : at + 4096])
+        return clock() - began
 
 
 def line(a: dict[str, float], b: dict[str, float], y: Callable[[dict[str, float]], float]) -> tuple[float, float]:
@@ -91,44 +118,40 @@ def line(a: dict[str, float], b: dict[str, float], y: Callable[[dict[str, float]
     return y(a) - slope * a["words"], slope
 
 
-def measure(model: str | None, device: str, repeats: int) -> dict[str, Any]:
+def measure(editor: Editor, repeats: int) -> dict[str, Any]:
     """The model of the cost: passes, tokens a pass and FLOPs a token by the words of a text, and FLOPs a second."""
-    from masker.parallel import Job
-    from masker.students.base import is_student
-
-    began = time.perf_counter()
-    edit = Job("positive", model=model, options={"method": "paper"}).load(device).edit
-    startup = time.perf_counter() - began
-    student = model is not None and is_student(model)
-    scale = SCALES["cpu" if device == "cpu" else "cuda", student]  # enough that batches are as full as in a long run
-    edit(sentences(4 * scale, 0))  # warm
+    scale = SCALES["cpu" if editor.device == "cpu" else "cuda", editor.student]  # batches as full as in a long run
+    editor.edit(sentences(4 * scale, 0))  # warm
+    gc.freeze()  # as `masker edit` does
     points = []
     for clauses in (0, 3):
         texts = sentences(16 * scale, 1, clauses)
-        few = texts if student else texts[:16]
-        passes, tokens, flops = (count / len(few) for count in counted(edit, few))
-        seconds = min(timed(edit, texts, device) for _ in range(repeats)) / len(texts)
-        words = sum(len(text.split()) for text in few) / len(few)
+        passes, tokens, flops = (count / len(texts) for count in editor.count(texts))
+        seconds = min(editor.time(texts) for _ in range(repeats)) / len(texts)
+        words = sum(len(text.split()) for text in texts) / len(texts)
         points.append({"words": words, "passes": passes, "tokens": tokens, "flops": flops, "seconds": seconds})
     a, b = points
     rate = (b["flops"] - a["flops"]) / max(b["seconds"] - a["seconds"], 1e-9)
     figures: dict[str, Any] = {
-        "startup": startup,
         "passes": line(a, b, lambda p: p["passes"]),
         "tokens_a_pass": line(a, b, lambda p: p["tokens"] / p["passes"]),
         "flops_a_token": line(a, b, lambda p: p["flops"] / p["tokens"]),
         "flops_a_second": rate,
         "seconds_a_sentence": max(0.0, a["seconds"] - a["flops"] / rate),
+        "mixed": {"flops": 1.0, "seconds": 1.0},
         "checks": [],
     }
+    texts = sentences(16 * scale, 2)  # of all lengths, which padding makes equal
+    expected = predict(figures, texts)
+    seconds = min(editor.time(texts) for _ in range(repeats))
+    figures["mixed"] = {"flops": editor.count(texts)[2] / expected["flops"], "seconds": seconds / expected["seconds"]}
     for size in SIZES:
         texts = sentences(size * scale, size)
-        few = texts if student else texts[:size]
-        passes, _, flops = counted(edit, few)
-        seconds = min(timed(edit, texts, device) for _ in range(repeats))
-        expected = {**predict(figures, few), "seconds": predict(figures, texts)["seconds"]}
+        passes, _, flops = editor.count(texts)
+        seconds = min(editor.time(texts) for _ in range(repeats))
         measured = {"passes": passes, "flops": flops, "seconds": seconds}
-        figures["checks"].append({"sentences": len(texts), "predicted": expected, "measured": measured})
+        check = {"sentences": len(texts), "predicted": predict(figures, texts), "measured": measured}
+        figures["checks"].append(check)
     return figures
 
 
@@ -140,8 +163,8 @@ def predict(figures: dict[str, Any], texts: list[str]) -> dict[str, float]:
         passes, tokens, flops = (figures[name][0] + figures[name][1] * words for name in names)
         sums["passes"] += passes
         sums["flops"] += passes * tokens * flops
-    seconds = sums["flops"] / figures["flops_a_second"] + figures["seconds_a_sentence"] * len(texts)
-    return {**sums, "seconds": seconds}
+    sums["seconds"] = sums["flops"] / figures["flops_a_second"] + figures["seconds_a_sentence"] * len(texts)
+    return {key: value * figures["mixed"].get(key, 1.0) for key, value in sums.items()}
 
 
 # -- processes ---------------------------------------------------------------------------------------------------------
@@ -179,7 +202,6 @@ def processes(model: str | None, lines: int) -> dict[str, Any]:
     """Two workers against two independent runs of half the lines each; and Beam's overhead for a text."""
     masker = [sys.executable, "-m", "masker"]
     options = ["--to", "positive", "--method", "paper", *(["--model", model] if model else [])]
-    os.environ["OMP_NUM_THREADS"] = "1"
     with tempfile.TemporaryDirectory() as folder:
         texts = sentences(lines, 3)
         for name, part in (("all", texts), ("a", texts[::2]), ("b", texts[1::2])):
@@ -280,18 +302,26 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=320, help="sentences for --processes")
     parser.add_argument("--out", type=Path, default=HERE)
     given = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"  # so that a second is that of one core
     import torch
 
-    torch.set_num_threads(1)  # so that a second is that of one core
-    models = {"teacher": given.model, **{f"student {Path(s).name}": s for s in given.student}}
+    from masker.runtime.onnx import find_exported
+
+    torch.set_num_threads(1)
+    editors = {"teacher": lambda: Editor(given.model, given.device)}
+    if given.device == "cpu" and find_exported(given.model):
+        editors["teacher, exported"] = lambda: Editor(given.model, "cpu", exported=True)
+    for student in given.student:
+        editors[f"student {Path(student).name}"] = lambda student=student: Editor(student, given.device)
     name = torch.cuda.get_device_name() if given.device != "cpu" else "one core"
-    figures: dict[str, Any] = {"name": name}
-    figures["models"] = {kind: measure(model, given.device, given.repeats) for kind, model in models.items()}
+    folder = given.out / "cost"
+    path = folder / f"{given.device.replace(':', '')}.json"
+    figures: dict[str, Any] = {**(json.loads(path.read_text()) if path.exists() else {}), "name": name}
+    figures["models"] = {kind: measure(load(), given.repeats) for kind, load in editors.items()}
     if given.processes:
         figures["processes"] = processes(given.model, given.lines)
-    folder = given.out / "cost"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{given.device.replace(':', '')}.json").write_text(json.dumps(figures, indent=1) + "\n")
+    path.write_text(json.dumps(figures, indent=1) + "\n")
     text = table({path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))})
     (given.out / "COST.md").write_text(text)
     print(text)

@@ -17,7 +17,7 @@ import torch
 from masker import Masker, PaddedMLM
 from masker.bench import default_texts
 from masker.bench.flops import Shape
-from masker.bench.worker import Counting
+from masker.bench.worker import counted
 from masker.settings import Settings
 from masker.training.examples import segment
 
@@ -61,8 +61,7 @@ def file_to_file(masker: Masker, lines: list[str], to: str) -> dict[str, Any]:
                 out.write(rewrite.text + "\n")
         seconds = time.perf_counter() - start
     peak = torch.cuda.max_memory_allocated() / 2**30
-    counts = Counting(masker._runtime, shape=Shape.of(masker.model, None))
-    masker._runtime = masker._source_runtime = counts  # type: ignore[assignment]
+    (counts,) = counted(masker, Shape.of(masker.model, None))
     part = lines[:1024]
     list(masker.edit_stream(part, to, method="paper"))
     return {

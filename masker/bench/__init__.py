@@ -99,14 +99,13 @@ def _exported(model: str | None, folder: Path, report: Callable[[str], None]) ->
 
     if path := find_exported(model):
         return str(path.parent)
-    from masker.runtime._export import export
-
-    try:
-        report("exporting")
-        return str(export(model, folder / "exported").parent)
-    except MaskerError as error:
-        report(f"not timed in int8: {error}")
+    report("exporting")
+    command = [sys.executable, "-m", "masker", "export", *([model] if model else []), "--out", str(folder / "exported")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # or its memory would be counted
+    if done.returncode:
+        report(f"not timed in int8: {_last(done.stderr)}")
         return None
+    return str(folder / "exported")
 
 
 def _growth(texts: Sequence[str], usual: dict[str, Any], way: str) -> Iterator[dict[str, Any]]:
@@ -125,12 +124,16 @@ def _worker(spec: dict[str, Any], *, may_fail: bool = False) -> dict[str, Any] |
     command = [sys.executable, "-m", "masker.bench.worker"]
     done = subprocess.run(command, input=json.dumps(spec), capture_output=True, text=True, check=False)
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        last = _last(done.stderr)
         if may_fail and "style classifier" in last:  # without one a model cannot search
             return None
         raise MaskerError(f"timing '{spec['way']}' failed: {last}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
+
+
+def _last(message: str) -> str:
+    return (message.strip().splitlines() or ["no message"])[-1]
 
 
 def table(result: dict[str, Any]) -> str:

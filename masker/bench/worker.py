@@ -54,6 +54,16 @@ class Counting:
         self.flops += self.shape.flops(tokens, rows, slots) if self.shape else 0.0
 
 
+def counted(masker: Masker, shape: Shape) -> list[Counting]:
+    """Have what goes through the runtimes of `masker` counted from now on."""
+    counts = [Counting(masker._runtime, shape=shape)]
+    if masker._runtime.exact:
+        counts.append(Counting(masker._runtime.exact, shape=shape))
+        counts[0].exact = counts[1]  # type: ignore[attr-defined]
+    masker._runtime = masker._source_runtime = counts[0]  # type: ignore[assignment]
+    return counts
+
+
 def run(way: str, texts: list[str], *, seconds: float, **options: Any) -> dict[str, Any]:
     """Edit `texts` in one way, over and over for at least `seconds`; figures are per pass over them."""
     edit, counts = _prepared(way, **options)
@@ -89,13 +99,7 @@ def _prepared(
         return naive.edit, [naive.count]
     exact = way in ("exhaustive", "pruned")  # the search editor runs as it does in `masker edit`
     masker = Masker.from_pretrained(exported or model, device="cpu", exact=exact, prune="exhaustive" not in way)
-    shape = Shape.of(masker.model, model)
-    count = Counting(masker._runtime, shape=shape)
-    counts = [count]
-    if count.runtime.exact:
-        counts.append(Counting(count.runtime.exact, shape=shape))
-        count.exact = counts[1]  # type: ignore[attr-defined]
-    masker._runtime = masker._source_runtime = count  # type: ignore[assignment]
+    counts = counted(masker, Shape.of(masker.model, model))
     method = "search" if way == "search" else "paper"
     return lambda texts: [r.text for r in masker.edit(texts, to=to, method=method)], counts
 

@@ -3,6 +3,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import make_model
 
 from masker import bench as b
 from masker.bench.flops import Shape
@@ -32,6 +33,19 @@ def test_every_way_is_timed_on_the_same_texts(masker: Cli, fitted: Path, tmp_pat
     assert [row["words"] for row in found["growth"] if row["words"]] == list(b.LENGTHS)
     assert (tmp_path / "growth.png").stat().st_size > 1000
     assert "| pruned |" in b.table(found)
+
+
+def test_a_model_that_cannot_be_exported_is_not_timed_in_int8(tmp_path: Path) -> None:
+    model = make_model()
+    model.settings.domain_as = "embedding"
+    model.save_pretrained(tmp_path / "model")
+    said: list[str] = []
+    texts = ["the food was bad ."]
+    ways = ("exhaustive", "int8 pruned")
+    found = b.bench(texts, model=str(tmp_path / "model"), ways=ways, growth=False, seconds=0, report=said.append)
+    assert [row["way"] for row in found["ways"]] == ["exhaustive"]
+    assert "not timed in int8" in said[1]
+    assert "--domain-as token" in said[1]
 
 
 def test_nothing_to_time_is_one_line(masker: Cli, tmp_path: Path) -> None:
