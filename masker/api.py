@@ -3,8 +3,7 @@
 import itertools
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from masker.editing import Edit, Rewrite, Task, best_edits, candidates, edit_texts
+from masker.editing import Edit, Rewrite, Task, begin_edits, best_edits, candidates, finished
 from masker.errors import MaskerError, unknown
 from masker.runtime import Runtime
 from masker.scoring import Side
@@ -187,7 +186,7 @@ class Masker:
         inserted.
         """
         task = self._task(to, from_, source_score=source_score, protect=protect, forbid=forbid)
-        rewrite, most = self._editor(task, method, strength, max_edits, min_score, top)
+        begin, most = self._editor(task, method, strength, max_edits, min_score, top)
         size = chunk or min(self._runtime.chunk, most)
         numbered = iter(enumerate(texts, 1))
 
@@ -197,12 +196,12 @@ class Masker:
                     self._check_length(text, number)
                 yield [text for _, text in group]
 
-        yield from itertools.chain.from_iterable(_ahead(rewrite, groups(), self._runtime.ahead))
+        yield from itertools.chain.from_iterable(_ahead(begin, groups(), self._runtime.ahead))
 
     def _editor(
         self, task: Task, method: str | None, strength: float | None, max_edits: int | None, min_score: float | None,
         top: int,
-    ) -> tuple[Callable[[list[str]], list[Rewrite]], int]:  # fmt: skip
+    ) -> tuple[Callable[[list[str]], Generator[None, None, list[Rewrite]]], int]:  # fmt: skip
         """What rewrites texts by a method, with the knobs given, tuned or usual; and how many at most at a time."""
         able = self.model.has_style and self.source_model is None and task.from_ is not None
         chosen = method or ("search" if able and task.source is not None else "paper")
@@ -222,13 +221,17 @@ class Masker:
         if shared["max_edits"] < 1 or top < 0:
             raise MaskerError(f"max_edits is {shared['max_edits']} and top {top}: need at least 1 and 0")
         if chosen == "paper":
-            return partial(edit_texts, task, **shared), self._runtime.chunk
+            return partial(begin_edits, task, **shared), self._runtime.chunk
         from masker.ranking import Ranking
         from masker.search import search_texts
 
         task = task.exact or task  # many candidates are close
         style, longest = self._style(task)
-        search = partial(search_texts, task, style, ranking=Ranking(**knobs), longest=longest, **shared)
+
+        def search(sources: list[str]) -> Generator[None, None, list[Rewrite]]:
+            yield
+            return search_texts(task, style, sources, ranking=Ranking(**knobs), longest=longest, **shared)
+
         return search, _SEARCHED
 
     def searching(self, to: str, from_: str | None = None) -> "tuple[Task, Style, int | None]":
@@ -365,21 +368,16 @@ def _wants_cpu(options: dict[str, Any]) -> bool:
     return not any(Path("/dev").glob("nvidia[0-9]*")) and not Path("/dev/kfd").exists()
 
 
-def _ahead(work: Callable[[A], B], items: Iterator[A], ahead: int) -> Iterator[B]:
-    """Results in order; `ahead` items are worked on besides, in threads, so that a GPU has always something to do."""
-    if not ahead:
-        yield from map(work, items)
-        return
-    pool, waiting = ThreadPoolExecutor(ahead + 1), deque[Future[B]]()
-    try:
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+def _ahead(begin: Callable[[A], Generator[None, None, B]], items: Iterator[A], ahead: int) -> Iterator[B]:
+    """Results in order; `ahead` items have been begun besides, so that a GPU has always something to do."""
+    waiting = deque[Generator[None, None, B]]()
+    for item in items:
+        job = begin(item)
+        next(job)
+        waiting.append(job)
+        if len(waiting) > ahead:
+            yield finished(waiting.popleft())
+    yield from map(finished, waiting)
 
 
 def _check_same_vocabulary(a: "Model", b: "Model") -> None:

@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from masker.spans import Span, enumerate_spans, protected_words
 from masker.surface import Replacement, infill_words, replacement
 from masker.text import Text, is_punctuation, split_words
 from masker.vocabulary import Vocabulary
+
+T = TypeVar("T")
 
 # int8 errs: so many edits besides the best, if they score less by no more than this, may be better in float32
 _DOUBT, _MARGIN = 6, 0.06
@@ -117,9 +120,18 @@ class Task:
 
     def score(self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]]) -> list[SpanScores]:
         """All spans of the texts, asked of both domains."""
+        return self.begin(texts, keep)()
+
+    def begin(self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]]) -> Callable[[], list[SpanScores]]:
+        """As `score`; what is returned waits for the answers."""
         sheet = self._sheet(texts, keep)
-        sheet.ask(both=True)
-        return [sheet.scores(k) for k in range(len(texts))]
+        note = sheet.begin(both=True)
+
+        def scores() -> list[SpanScores]:
+            note()
+            return [sheet.scores(k) for k in range(len(texts))]
+
+        return scores
 
     def ranked(
         self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]], *, top: int, min_score: float
@@ -275,6 +287,13 @@ def edit_texts(
     task: Task, sources: Sequence[str], *, max_edits: int = 1, min_score: float = 0.0, top: int = 0
 ) -> list[Rewrite]:
     """Rewrite several texts. With `max_edits` above 1 the method is applied again, but never to words it inserted."""
+    return finished(begin_edits(task, sources, max_edits=max_edits, min_score=min_score, top=top))
+
+
+def begin_edits(
+    task: Task, sources: Sequence[str], *, max_edits: int = 1, min_score: float = 0.0, top: int = 0
+) -> Generator[None, None, list[Rewrite]]:
+    """As `edit_texts`, but pauses where a device has been asked, so that something else can be done meanwhile."""
     none = () if top else None
     rewrites = [Rewrite(s, s, task.from_, task.to, (), none, None if s.strip() else "no words") for s in sources]
     going = [k for k, source in enumerate(sources) if source.strip()]
@@ -283,7 +302,10 @@ def edit_texts(
         keep = [task.keep(t) + _inserted(rewrites[k].edits) for k, t in zip(going, texts, strict=True)]
         changed = []
         count = max(1, top) if turn == 0 else 1
-        scored = task.ranked(texts, keep, top=count, min_score=min_score) if task.prune else task.score(texts, keep)
+        ranked = partial(task.ranked, texts, keep, top=count, min_score=min_score)
+        answers = ranked if task.prune else task.begin(texts, keep)
+        yield
+        scored = answers()
         if task.exact:
             scored = task.exact.decided(scored, keep, top=count, min_score=min_score)
         for k, scores, kept in zip(going, scored, keep, strict=True):
@@ -301,6 +323,16 @@ def edit_texts(
                 rewrites[k] = replace(rewrites[k], alternatives=others)
         going = changed
     return rewrites
+
+
+def finished(job: Generator[None, None, T]) -> T:
+    """The result of something that pauses."""
+    while True:
+        try:
+            next(job)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 def _why_not(task: Task, scores: SpanScores, min_score: float, keep: Sequence[tuple[int, int]]) -> str:

@@ -8,14 +8,14 @@ L4 = L(W    | source)
 TargetScore = L1 - L2        SourceScore = -max(0, L3 - L4)        Score = TargetScore + SourceScore
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
 from masker.padding import Frame, Masked, mask_spans
-from masker.runtime import Array, Runtime, library, to_numpy
+from masker.runtime import Array, Runtime, library, moving
 from masker.spans import Span
 from masker.text import Text
 
@@ -90,6 +90,10 @@ class Sheet:
 
     def ask(self, rows: np.ndarray | None = None, *, both: bool = False) -> None:
         """Ask the target domain about rows, or about all of them; and `both` domains, if there is a source."""
+        self.begin(rows, both=both)()
+
+    def begin(self, rows: np.ndarray | None = None, *, both: bool = False) -> Callable[[], None]:
+        """As `ask`; what is returned waits for the answers and notes them."""
         side, other = self._target, self._source if both else None
         put = side.runtime.put
         flat, table, bias = put(self._flat), put(self._rows), put(self._bias)
@@ -102,10 +106,14 @@ class Sheet:
             if other:
                 columns.append(self._asked_source(other, masked, t.best))
             answers.append((batch, library(old)[0].concatenate(columns, 1)))  # [B, n_p + 2 or 4]
-        n_p = self._frame.n_p
-        for asked, answer in _moved(answers):
-            self.infills[asked] = answer[:, :n_p]
-            self.log_L[: answer.shape[1] - n_p, asked] = answer[:, n_p:].T
+        moved, n_p = _moving(answers), self._frame.n_p
+
+        def note() -> None:
+            for asked, answer in moved():
+                self.infills[asked] = answer[:, :n_p]
+                self.log_L[: answer.shape[1] - n_p, asked] = answer[:, n_p:].T
+
+        return note
 
     def ask_source(self, rows: np.ndarray) -> None:
         """Ask the source domain about the infills that the target domain has given for rows."""
@@ -116,7 +124,7 @@ class Sheet:
         for batch in _batches(self._lengths, rows, self._budget):
             masked = self._mask(flat, table[put(batch)], batch)
             answers.append((batch, self._asked_source(self._source, masked, put(self.infills[batch])[:, :, None])))
-        for asked, answer in _moved(answers):
+        for asked, answer in _moving(answers)():
             self.log_L[2:, asked] = answer.T
 
     def words(self) -> list[np.ndarray]:
@@ -133,7 +141,7 @@ class Sheet:
             answer = side.runtime(masked.with_domain(side.token), masked.attention, slots, old, None, 0)
             real = put(np.arange(most) < width[:, None])
             answers.append((batch, library(old)[0].where(real, answer.asked_log_p[:, :, 0], 0.0).sum(1)))
-        for asked, log_p in _moved(answers):
+        for asked, log_p in _moving(answers)():
             result[asked] = log_p
         return [result[a:b] for a, b in pairwise(self.ends)]
 
@@ -162,11 +170,13 @@ def _product(log_p: Array) -> Array:
     return log_p.sum(1, dtype=library(log_p)[0].float64)
 
 
-def _moved(answers: list[tuple[np.ndarray, Array]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _moving(answers: list[tuple[np.ndarray, Array]]) -> Callable[[], list[tuple[np.ndarray, np.ndarray]]]:
     """Rows and what was answered about them, off the device in one piece: each move waits for all that was begun."""
-    if answers:
-        rows, tables = zip(*answers, strict=True)
-        yield np.concatenate(rows), to_numpy(library(tables[0])[0].concatenate(tables))
+    if not answers:
+        return list
+    rows, tables = zip(*answers, strict=True)
+    wait = moving(library(tables[0])[0].concatenate(tables))
+    return lambda: [(np.concatenate(rows), wait())]
 
 
 def _rows(texts: Sequence[Text], spans: Sequence[Sequence[Span]], window: int) -> np.ndarray:

@@ -55,6 +55,29 @@ def test_edits_of_any_family(maskers: Callable[[str], Masker], family: str) -> N
     assert rewrites[1].to_dict()["edits"] == rewrites[3].to_dict()["edits"] == []
 
 
+@pytest.mark.parametrize("ahead", [0, 1, 2, 9])
+@pytest.mark.parametrize("prune", [False, True])
+def test_texts_that_are_begun_before_others_are_finished_come_out_in_order(
+    maskers: Callable[[str], Masker], ahead: int, prune: bool
+) -> None:
+    model = maskers("bert").model
+    masker, plain = (Masker(model, device="cpu", prune=prune) for _ in range(2))
+    masker._runtime.ahead = ahead
+    read: list[str] = []
+
+    def texts() -> Iterator[str]:
+        for text in TEXTS:
+            read.append(text)
+            yield text
+
+    options: dict[str, Any] = {"to": "positive", "method": "paper", "max_edits": 2, "min_score": -1.0}
+    seen = []
+    for k, rewrite in enumerate(masker.edit_stream(texts(), chunk=1, **options)):
+        assert len(read) == min(k + 1 + ahead, len(TEXTS))
+        seen.append(rewrite)
+    assert seen == plain.edit(TEXTS, chunk=1, **options)
+
+
 def test_one_text_or_several(masker: Masker) -> None:
     one = masker.edit(TEXTS[0], to="positive")
     assert isinstance(one, Rewrite)

@@ -30,8 +30,8 @@ class Scripted(Task):
 
     script: Script = field(default=lambda text, span: None)
 
-    def score(self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]]) -> list[SpanScores]:
-        return [self._scored(text, enumerate_spans(text, N_P, k)) for text, k in zip(texts, keep, strict=True)]
+    def begin(self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]]) -> Callable[[], list[SpanScores]]:
+        return lambda: [self._scored(text, enumerate_spans(text, N_P, k)) for text, k in zip(texts, keep, strict=True)]
 
     def _scored(self, text: Text, spans: list[Span]) -> SpanScores:
         infills, L1 = [], []

@@ -1,5 +1,6 @@
 """Where log-probabilities are computed: what the core asks of a runtime, and nothing of how it is done."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,7 +22,7 @@ class Runtime(Protocol):
     """Who computes probabilities. `bias` [V] is -inf for pieces not to be infilled; `top` 0 asks for no best pieces.
 
     `batch_tokens` and `chunk` are how many tokens a batch and texts a time suit it; `ahead`, how many such chunks
-    should be under way besides, in other threads. `exact` is the same in float32, where this one is in int8.
+    should have been begun besides. `exact` is the same in float32, where this one is in int8.
     """
 
     batch_tokens: int
@@ -55,3 +56,18 @@ def library(array: Array) -> tuple[Any, dict[str, Any]]:
 
 def to_numpy(array: Array) -> np.ndarray:
     return array if isinstance(array, np.ndarray) else array.cpu().numpy()
+
+
+def moving(array: Array) -> Callable[[], np.ndarray]:
+    """Begin to move an array off its device. What is returned waits for it, but for nothing that is begun later."""
+    if isinstance(array, np.ndarray) or array.device.type != "cuda":
+        return lambda: to_numpy(array)
+    import torch
+
+    moved, done = array.to("cpu", non_blocking=True), torch.cuda.current_stream(array.device).record_event()
+
+    def wait() -> np.ndarray:
+        done.synchronize()
+        return moved.numpy()
+
+    return wait

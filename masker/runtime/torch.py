@@ -38,7 +38,7 @@ class TorchRuntime:
                 self.model.attend = self._fused.attend
         self.batch_tokens, self.chunk, self.ahead = 1024, 32, 0
         if gpu:
-            self.batch_tokens, self.chunk, self.ahead = 1 << (19 if _is_large(self.device) else 17), 2048, 2
+            self.batch_tokens, self.chunk, self.ahead = 1 << (19 if _is_large(self.device) else 17), 2048, 1
         self._slots = 16_384 if gpu else 1 << 40  # projected to the vocabulary at a time
 
     def put(self, array: np.ndarray) -> Tensor:

@@ -42,7 +42,7 @@ def test_a_model_that_cannot_be_exported_is_not_timed_in_int8(tmp_path: Path) ->
     said: list[str] = []
     texts = ["the food was bad ."]
     ways = ("exhaustive", "int8 pruned")
-    found = b.bench(texts, model=str(tmp_path / "model"), ways=ways, growth=False, seconds=0, report=said.append)
+    found = b.bench(texts, model=str(tmp_path / "model"), ways=ways, growth=False, report=said.append)
     assert [row["way"] for row in found["ways"]] == ["exhaustive"]
     assert "not timed in int8" in said[1]
     assert "--domain-as token" in said[1]
