@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -21,45 +22,59 @@ from masker.words import WordStyle
 
 FILE = "masker.onnx"  # beside masker.json and tokenizer.json
 EXACT = "masker.float32.onnx"  # beside FILE: int8 finds the best edits, float32 decides between them
+_LANES, _LEAST = 4, 32  # sessions at most, and tokens that are worth one of their own
 _EMBEDDED = Path(__file__).parents[1] / "models" / "embedded"
 
 
 class OnnxRuntime:
-    """One ONNX file, of which the scoring step is a part: no logits leave it. `threads`: all cores without."""
+    """One ONNX file, of which the scoring step is a part: no logits leave it. `threads`: all cores without.
+
+    Rows are shared out to up to `_LANES` sessions, each with memory of its own, and computed there from first to last.
+    One session for all threads, or threads that share every product, would wait for what another core has written.
+    """
 
     batch_tokens = 1024
     chunk = 32
     ahead = 0
 
     def __init__(self, path: Path, threads: int = 0) -> None:
-        self._path, self._threads = path, threads
+        self._path, self._threads = path, threads or int(os.environ.get("OMP_NUM_THREADS", "0") or 0) or _cores()
+        self._lanes = min(_LANES, self._threads)
 
     @cached_property
-    def _session(self) -> Any:
-        """Made when it is needed: the search editor does not use int8, nor `explain`."""
+    def _sessions(self) -> list[Any]:
+        """Made when they are needed: the search editor does not use int8, nor `explain`."""
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads or int(os.environ.get("OMP_NUM_THREADS", "0") or 0)
+        options.intra_op_num_threads = self._threads // self._lanes
         options.log_severity_level = 3
         # all optimisations would take longer to load, and gain nothing
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-        try:
+
+        def load(_: int) -> Any:
             return onnxruntime.InferenceSession(
                 str(self._path), options, providers=["CPUExecutionProvider"],
                 disabled_optimizers=["SkipLayerNormFusion"],  # slower than the two that it joins
             )  # fmt: skip
+
+        try:
+            return list(self._pool.map(load, range(self._lanes)))
         except Exception as error:  # ONNX Runtime's own kinds, which it does not name in public
             first = str(error).splitlines()[0]
             raise MaskerError(f"cannot load {self._path}: {first}; write it again with masker export") from error
 
     @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._lanes)
+
+    @cached_property
     def outputs(self) -> list[str]:
-        return [output.name for output in self._session.get_outputs()]
+        return [output.name for output in self._sessions[0].get_outputs()]
 
     @cached_property
     def _zeros(self) -> np.ndarray:
-        return np.zeros(self._session.get_inputs()[4].shape[0], dtype=np.float32)
+        return np.zeros(self._sessions[0].get_inputs()[4].shape[0], dtype=np.float32)
 
     @cached_property
     def exact(self) -> "OnnxRuntime | None":
@@ -83,11 +98,24 @@ class OnnxRuntime:
 
     def _run(self, *inputs: Any) -> dict[str, np.ndarray]:
         *arrays, bias, top = inputs
-        names = ("ids", "attention", "slots", "asked")
-        feed = {name: np.ascontiguousarray(to_numpy(array)) for name, array in zip(names, arrays, strict=True)}
-        feed["bias"] = self._zeros if bias is None else to_numpy(bias)
-        feed["top"] = np.array([top])
-        return dict(zip(self.outputs, self._session.run(None, feed), strict=True))
+        feed = dict(zip(("ids", "attention", "slots", "asked"), map(to_numpy, arrays), strict=True))
+        usual = {"bias": self._zeros if bias is None else to_numpy(bias), "top": np.array([top])}
+        rows, tokens, sessions = len(feed["ids"]), feed["ids"].size, self._sessions
+        lanes = max(1, min(self._lanes, rows, tokens // _LEAST))
+
+        def run(k: int) -> list[np.ndarray]:
+            part = slice(rows * k // lanes, rows * (k + 1) // lanes)
+            own = {name: np.ascontiguousarray(array[part]) for name, array in feed.items()}
+            results: list[np.ndarray] = sessions[k].run(None, own | usual)
+            return results
+
+        found = [run(0)] if lanes == 1 else list(self._pool.map(run, range(lanes)))
+        return {name: np.concatenate(parts) for name, *parts in zip(self.outputs, *found, strict=True)}
+
+
+def _cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _like(result: np.ndarray, other: Array) -> Array:

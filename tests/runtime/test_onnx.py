@@ -92,6 +92,22 @@ def test_int8_finds_and_float32_decides(folder: Path) -> None:
     np.testing.assert_allclose([r.score for r in a.spans], [r.score for r in b.spans], atol=1e-3)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3, 9])
+def test_however_many_threads_there_are_the_answers_are_the_same(
+    model: PaddedMLM, folder: Path, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("masker.runtime.onnx._LEAST", 8)
+    runtime, plain = OnnxRuntime(folder / EXACT, threads), OnnxRuntime(folder / EXACT, 1)
+    bias = np.where(model.vocabulary.infillable, 0, -np.inf).astype(np.float32)
+    arrays = inputs(model)
+    for some in (arrays, [array[:1] for array in arrays], [array[:2, :8] for array in arrays]):
+        ours, theirs = runtime(*some, bias, 2), plain(*some, bias, 2)
+        np.testing.assert_array_equal(ours.best, theirs.best)
+        np.testing.assert_allclose(ours.best_log_p, theirs.best_log_p, atol=1e-5)
+        np.testing.assert_allclose(ours.asked_log_p, theirs.asked_log_p, atol=1e-5)
+    np.testing.assert_allclose(runtime.styles(*arrays[:2]), plain.styles(*arrays[:2]), atol=1e-5)
+
+
 def test_exact_is_float32_alone(folder: Path) -> None:
     exact, plain = Masker.from_pretrained(folder, device="cpu", exact=True), Masker(PaddedMLM.from_pretrained(folder))
     assert isinstance(exact._runtime, OnnxRuntime)
