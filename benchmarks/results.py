@@ -1,6 +1,6 @@
 """Write RESULTS.md from what was measured: cpu.json, gpu.json, figure1.json and memory.json beside this file.
 
-masker export && masker bench --format json --plot benchmarks/growth.png > benchmarks/cpu.json
+masker bench --student STUDENT --format json --plot benchmarks/growth.png > benchmarks/cpu.json
 masker pretrain TEXT --size base --window 128 --batch-size 512 --dropout 0 --compile --steps 240 --out runs/pre  # GPU
 python benchmarks/gpu.py --texts LINES --pretraining runs/pre --out benchmarks/gpu.json
 python benchmarks/figure1.py --out benchmarks/figure1.json
@@ -29,7 +29,11 @@ def main() -> None:
         "Every figure is to be read against the others of its run. Written by `benchmarks/results.py`.",
     ]
     if cpu := read("cpu.json"):
-        parts += ["", f"## CPU, {cpu['cores']} cores, the embedded model", "", table(cpu)]
+        parts += ["", f"## CPU, {cpu['cores']} cores, the embedded model", "", table(cpu), ""]
+        parts += [
+            "Taken in four turns, since the machine is shared. Exhaustive, pruned and search are in float32, by ONNX "
+            "Runtime; the matmul rate is the higher one of PyTorch's and ONNX Runtime's."
+        ]
         if (HERE / "growth.png").is_file():
             parts += ["", "![How cost grows](growth.png)"]
     if figure := read("figure1.json"):
