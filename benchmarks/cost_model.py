@@ -68,13 +68,14 @@ class Editor:
         from masker.parallel import Job
         from masker.students.base import is_student
 
-        self.device, self.student = device, model is not None and is_student(model)
+        self.model, self.device, self.student = model, device, model is not None and is_student(model)
         if self.student:
             self.edit: Callable[[list[str]], Any] = Job("positive", model=model).load(device).edit
             return
-        self.masker = (
-            Masker.from_pretrained(model) if exported else Masker(PaddedMLM.from_pretrained(model), device=device)
-        )
+        if exported:
+            self.masker = Masker.from_pretrained(model, device="cpu")
+        else:
+            self.masker = Masker(PaddedMLM.from_pretrained(model), device=device)
         self.edit = lambda texts: self.masker.edit(texts, "positive", method="paper")
 
     def count(self, texts: list[str]) -> tuple[int, int, float]:
@@ -85,7 +86,7 @@ class Editor:
         from masker.bench.worker import counted
 
         runtime = self.masker._runtime
-        counts = counted(self.masker, Shape.of(self.masker.model, None))
+        counts = counted(self.masker, Shape.of(self.masker.model, self.model))
         self.edit(texts)
         self.masker._runtime = self.masker._source_runtime = runtime
         return sum(c.rows for c in counts), sum(c.tokens for c in counts), sum(c.flops for c in counts)

@@ -31,8 +31,8 @@ def main() -> None:
     if cpu := read("cpu.json"):
         parts += ["", f"## CPU, {cpu['cores']} cores, the embedded model", "", table(cpu), ""]
         parts += [
-            "Taken in four turns, since the machine is shared. Exhaustive, pruned and search are in float32, by ONNX "
-            "Runtime; the matmul rate is the higher one of PyTorch's and ONNX Runtime's."
+            "Taken in turns, since a machine may be shared. Exhaustive, pruned and search are in float32, by ONNX "
+            "Runtime where it is installed; the matmul rate is the higher one of PyTorch's and ONNX Runtime's."
         ]
         if (HERE / "growth.png").is_file():
             parts += ["", "![How cost grows](growth.png)"]

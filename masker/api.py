@@ -136,11 +136,11 @@ class Masker:
         What `masker export` has written is taken instead, unless a device is asked for that is no CPU; of its two files
         the one in float32 alone if `exact`.
         """
-        from masker.runtime.onnx import EXACT, find_exported, load_exported
+        from masker.runtime.onnx import find_exported, load_exported
 
         path = find_exported(model)
         if path and source_model is None and _wants_cpu(options):
-            return cls(load_exported(path.with_name(EXACT) if options.get("exact") else path), **options)
+            return cls(load_exported(path), **options)
         from masker.model import PaddedMLM
 
         other = PaddedMLM.from_pretrained(source_model) if source_model is not None else None
@@ -186,8 +186,8 @@ class Masker:
         inserted.
         """
         task = self._task(to, from_, source_score=source_score, protect=protect, forbid=forbid)
-        begin, most = self._editor(task, method, strength, max_edits, min_score, top)
-        size = chunk or min(self._runtime.chunk, most)
+        begin, size, ahead = self._editor(task, method, strength, max_edits, min_score, top)
+        size = chunk or size
         numbered = iter(enumerate(texts, 1))
 
         def groups() -> Iterator[list[str]]:
@@ -196,13 +196,14 @@ class Masker:
                     self._check_length(text, number)
                 yield [text for _, text in group]
 
-        yield from itertools.chain.from_iterable(_ahead(begin, groups(), self._runtime.ahead))
+        yield from itertools.chain.from_iterable(_ahead(begin, groups(), ahead))
 
     def _editor(
         self, task: Task, method: str | None, strength: float | None, max_edits: int | None, min_score: float | None,
         top: int,
-    ) -> tuple[Callable[[list[str]], Generator[None, None, list[Rewrite]]], int]:  # fmt: skip
-        """What rewrites texts by a method, with the knobs given, tuned or usual; and how many at most at a time."""
+    ) -> tuple[Callable[[list[str]], Generator[None, None, list[Rewrite]]], int, int]:  # fmt: skip
+        """What rewrites texts by a method, with the knobs given, tuned or usual; how many at a time, and how many of
+        such chunks are to be begun ahead."""
         able = self.model.has_style and self.source_model is None and task.from_ is not None
         chosen = method or ("search" if able and task.source is not None else "paper")
         if chosen not in ("search", "paper"):
@@ -221,7 +222,7 @@ class Masker:
         if shared["max_edits"] < 1 or top < 0:
             raise MaskerError(f"max_edits is {shared['max_edits']} and top {top}: need at least 1 and 0")
         if chosen == "paper":
-            return partial(begin_edits, task, **shared), self._runtime.chunk
+            return partial(begin_edits, task, **shared), self._runtime.chunk, self._runtime.ahead
         from masker.ranking import Ranking
         from masker.search import search_texts
 
@@ -232,7 +233,7 @@ class Masker:
             yield
             return search_texts(task, style, sources, ranking=Ranking(**knobs), longest=longest, **shared)
 
-        return search, _SEARCHED
+        return search, min(_SEARCHED, self._runtime.chunk), 0  # one pass waits for another all the time
 
     def searching(self, to: str, from_: str | None = None) -> "tuple[Task, Style, int | None]":
         """What `masker.search` needs: the task, the style classifier, and how long a text is edited as one."""
@@ -355,7 +356,7 @@ def _runtime(model: "Model", device: "str | torch.device | None", *, exact: bool
     from masker.runtime.onnx import Exported
 
     if isinstance(model, Exported):
-        return model.runtime
+        return (exact and model.runtime.exact) or model.runtime
     from masker.runtime.torch import TorchRuntime
 
     return TorchRuntime(model, device, exact=exact)
@@ -371,10 +372,16 @@ def _wants_cpu(options: dict[str, Any]) -> bool:
 def _ahead(begin: Callable[[A], Generator[None, None, B]], items: Iterator[A], ahead: int) -> Iterator[B]:
     """Results in order; `ahead` items have been begun besides, so that a GPU has always something to do."""
     waiting = deque[Generator[None, None, B]]()
-    for item in items:
-        job = begin(item)
-        next(job)
-        waiting.append(job)
+    while True:
+        try:
+            item = next(items)
+        except StopIteration:
+            break
+        except Exception:  # what was begun before it comes out
+            yield from map(finished, waiting)
+            raise
+        waiting.append(begin(item))
+        next(waiting[-1])
         if len(waiting) > ahead:
             yield finished(waiting.popleft())
     yield from map(finished, waiting)

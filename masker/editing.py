@@ -293,7 +293,7 @@ def edit_texts(
 def begin_edits(
     task: Task, sources: Sequence[str], *, max_edits: int = 1, min_score: float = 0.0, top: int = 0
 ) -> Generator[None, None, list[Rewrite]]:
-    """As `edit_texts`, but pauses where a device has been asked, so that something else can be done meanwhile."""
+    """As `edit_texts`, but pauses after a device has been asked about all spans: meanwhile, others can be begun."""
     none = () if top else None
     rewrites = [Rewrite(s, s, task.from_, task.to, (), none, None if s.strip() else "no words") for s in sources]
     going = [k for k, source in enumerate(sources) if source.strip()]

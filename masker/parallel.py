@@ -20,6 +20,7 @@ from typing import Any
 from masker._part import Part
 from masker.editing import Rewrite
 from masker.errors import MaskerError
+from masker.runtime.onnx import cores
 
 START = "spawn"  # a fork would share locks and CUDA
 BLOCK, GPU_BLOCK = 32, 4096  # lines a worker is given at a time: whole chunks of every runtime
@@ -120,7 +121,7 @@ def _devices(workers: int, device: str | None) -> tuple[list[str], int]:
     if gpus:
         return [f"cuda:{k % gpus}" for k in range(workers or gpus)], GPU_BLOCK
     if device in (None, "cpu"):
-        return ["cpu"] * (workers or len(os.sched_getaffinity(0))), BLOCK
+        return ["cpu"] * (workers or cores()), BLOCK
     return [device] * (workers or 1), GPU_BLOCK  # named, such as cuda:1; a worker says if there is none
 
 

@@ -78,6 +78,15 @@ def test_texts_that_are_begun_before_others_are_finished_come_out_in_order(
     assert seen == plain.edit(TEXTS, chunk=1, **options)
 
 
+def test_what_was_begun_before_an_error_comes_out(maskers: Callable[[str], Masker]) -> None:
+    masker = Masker(maskers("bert").model, device="cpu", max_words=3)
+    masker._runtime.ahead = 2
+    rewrites = masker.edit_stream(["so bad", "so so", "this is a bit much"], to="positive", chunk=1)
+    assert [next(rewrites).source, next(rewrites).source] == ["so bad", "so so"]
+    with pytest.raises(MaskerError, match="text 3 has 5 words"):
+        next(rewrites)
+
+
 def test_one_text_or_several(masker: Masker) -> None:
     one = masker.edit(TEXTS[0], to="positive")
     assert isinstance(one, Rewrite)

@@ -68,9 +68,9 @@ def bench(
     with tempfile.TemporaryDirectory() as folder:
         exported = _exported(model, Path(folder), report)
         usual = {"to": to, "model": model, "student": student, "exported": exported}
+        rates = _worker({"way": "matmul", "model": model, "rows": 112, "tokens": 18, "exported": exported}) or {}
         possible = {"int8 exhaustive": exported, "int8 pruned": exported, "student": student}
         rows = _rows(texts, [way for way in ways if possible.get(way, True)], usual, report)
-        rates = _worker({"way": "matmul", "model": model, "rows": 112, "tokens": 18, "exported": exported}) or {}
         found = {row["way"]: row for row in rows}
         whole = found.get("exhaustive", {}).get("edited")
         for row in rows:

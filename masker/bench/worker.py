@@ -5,24 +5,12 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from masker.api import Masker
 from masker.bench.flops import Shape, matmul_rate, onnx_rate
 from masker.runtime import Array, SlotScores
-
-WAYS = {
-    "naive": "fill-mask, one by one",
-    "batched": "the same in batches, full logits",
-    "exhaustive": "Masker, exhaustive",
-    "pruned": "Masker, pruned",
-    "int8 exhaustive": "exported, exhaustive",
-    "int8 pruned": "exported, pruned",
-    "search": "search editor",
-    "student": "student",
-}
 
 
 @dataclass
@@ -34,7 +22,6 @@ class Counting:
     tokens: int = 0  # without padding
     flops: float = 0.0
     shape: Shape | None = None
-    sizes: list[int] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.runtime, name)
@@ -109,8 +96,7 @@ def main() -> None:
             rates["int8"] = onnx_rate(*size, int8=True)
         print(json.dumps(rates))
         return
-    texts = spec.pop("texts", None) or Path(spec.pop("file")).read_text("utf-8").splitlines()
-    print(json.dumps(run(spec.pop("way"), texts, **spec)))
+    print(json.dumps(run(**spec)))
 
 
 if __name__ == "__main__":

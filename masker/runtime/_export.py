@@ -148,10 +148,11 @@ def _choose(model: Any, onnx: Any) -> None:
 
 def _turn_keys(model: Any, onnx: Any) -> None:
     """Let the product of queries and keys turn the keys: to move every number by itself takes five times as long."""
-    made = {name: node for node in model.graph.node for name in node.output}
+    turns = {node.output[0]: node for node in model.graph.node if node.op_type == "Transpose" and node.attribute}
+    times_used = Counter(name for node in model.graph.node for name in node.input)
     for node in model.graph.node:
-        turn = made.get(node.input[1]) if node.op_type == "MatMul" else None
-        if turn is not None and turn.op_type == "Transpose" and list(turn.attribute[0].ints) == [0, 2, 3, 1]:
+        turn = turns.get(node.input[1]) if node.op_type == "MatMul" and times_used[node.input[1]] == 1 else None
+        if turn is not None and list(turn.attribute[0].ints) == [0, 2, 3, 1]:
             turn.attribute[0].ints[:] = [0, 2, 1, 3]
             node.op_type, node.domain = "FusedMatMul", "com.microsoft"
             node.attribute.append(onnx.helper.make_attribute("transB", 1))
@@ -208,7 +209,7 @@ def _random(model: PaddedMLM) -> dict[str, np.ndarray]:
     frame, window = model.frame, min(20, model.settings.window)
     body = np.random.default_rng(0).choice(np.flatnonzero(model.vocabulary.infillable), (64, window))
     body[:, window // 2 : window // 2 + frame.n_p] = frame.mask
-    domain = [model.vocabulary.domain(name) for name in model.domains][:1]
+    domain = [model.vocabulary.domain(name) for name in model.domains[:1]]
     ids = np.array([[*frame.start, *domain, *row, *frame.end] for row in body.tolist()])
     slots = np.zeros((len(ids), 1), np.int64)
     feed = {"ids": ids, "attention": np.ones_like(ids), "slots": slots, "asked": slots[:, :, None]}

@@ -22,6 +22,7 @@ from masker.words import WordStyle
 
 FILE = "masker.onnx"  # beside masker.json and tokenizer.json
 EXACT = "masker.float32.onnx"  # beside FILE: int8 finds the best edits, float32 decides between them
+_VERSION = b"2"  # of what masker export writes
 _LANES, _LEAST = 4, 32  # sessions at most, and tokens that are worth one of their own
 _EMBEDDED = Path(__file__).parents[1] / "models" / "embedded"
 
@@ -38,7 +39,7 @@ class OnnxRuntime:
     ahead = 0
 
     def __init__(self, path: Path, threads: int = 0) -> None:
-        self._path, self._threads = path, threads or int(os.environ.get("OMP_NUM_THREADS", "0") or 0) or _cores()
+        self._path, self._threads = path, threads or _named() or cores()
         self._lanes = min(_LANES, self._threads)
 
     @cached_property
@@ -46,13 +47,12 @@ class OnnxRuntime:
         """Made when they are needed: the search editor does not use int8, nor `explain`."""
         import onnxruntime
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = self._threads // self._lanes
-        options.log_severity_level = 3
-        # all optimisations would take longer to load, and gain nothing
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-
-        def load(_: int) -> Any:
+        def load(k: int) -> Any:
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = (self._threads + k) // self._lanes
+            options.log_severity_level = 3
+            # all optimisations would take longer to load, and gain nothing
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
             return onnxruntime.InferenceSession(
                 str(self._path), options, providers=["CPUExecutionProvider"],
                 disabled_optimizers=["SkipLayerNormFusion"],  # slower than the two that it joins
@@ -113,7 +113,12 @@ class OnnxRuntime:
         return {name: np.concatenate(parts) for name, *parts in zip(self.outputs, *found, strict=True)}
 
 
-def _cores() -> int:
+def _named() -> int:
+    """How many threads the environment asks for; 0 if it does not say."""
+    return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or 0)
+
+
+def cores() -> int:
     """How many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -140,13 +145,13 @@ def find_exported(name: str | Path | None) -> Path | None:
     """The ONNX file of a model folder, or of the embedded model (None), if it is there and can be run."""
     if find_spec("onnxruntime") is None:
         return None
-    path = (cache() if name is None else Path(name).expanduser()) / FILE
-    return path if path.is_file() else None
+    folder = cache() if name is None else Path(name).expanduser()
+    return folder / FILE if (folder / FILE).is_file() and (folder / EXACT).is_file() else None
 
 
 def cache() -> Path:
     """Where the embedded model is exported to. Another version of it has another place."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(_VERSION)
     for path in sorted(_EMBEDDED.glob("*")):
         small = path.stat().st_size < 100_000  # settings, which name the training; of weights the size will do
         digest.update(path.read_bytes() if small else f"{path.name} {path.stat().st_size}".encode())

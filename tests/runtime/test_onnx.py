@@ -77,8 +77,8 @@ def test_the_vocabulary_reads_and_writes_the_same(model: PaddedMLM, folder: Path
     assert [ours.domain(name) for name in exported.domains] == [theirs.domain(name) for name in exported.domains]
 
 
-def test_int8_finds_and_float32_decides(folder: Path) -> None:
-    masker, plain = Masker.from_pretrained(folder, device="cpu"), Masker(PaddedMLM.from_pretrained(folder))
+def test_int8_finds_and_float32_decides(model: PaddedMLM, folder: Path) -> None:
+    masker, plain = Masker.from_pretrained(folder, device="cpu"), Masker(model, device="cpu")
     assert isinstance(masker._runtime, OnnxRuntime)
     assert isinstance(plain._runtime, TorchRuntime)
     same = 0
@@ -108,8 +108,8 @@ def test_however_many_threads_there_are_the_answers_are_the_same(
     np.testing.assert_allclose(runtime.styles(*arrays[:2]), plain.styles(*arrays[:2]), atol=1e-5)
 
 
-def test_exact_is_float32_alone(folder: Path) -> None:
-    exact, plain = Masker.from_pretrained(folder, device="cpu", exact=True), Masker(PaddedMLM.from_pretrained(folder))
+def test_exact_is_float32_alone(model: PaddedMLM, folder: Path) -> None:
+    exact, plain = Masker.from_pretrained(folder, device="cpu", exact=True), Masker(model, device="cpu")
     assert isinstance(exact._runtime, OnnxRuntime)
     assert exact._runtime.exact is None
     for text in TEXTS:
