@@ -201,6 +201,8 @@ def commands(*argvs: list[str]) -> dict[str, float]:
 
 def processes(model: str | None, lines: int) -> dict[str, Any]:
     """Two workers against two independent runs of half the lines each; and Beam's overhead for a text."""
+    from masker.runtime.onnx import find_exported
+
     masker = [sys.executable, "-m", "masker"]
     options = ["--to", "positive", "--method", "paper", *(["--model", model] if model else [])]
     with tempfile.TemporaryDirectory() as folder:
@@ -215,7 +217,8 @@ def processes(model: str | None, lines: int) -> dict[str, Any]:
         beam = ["--input", at[0], "--output", str(Path(folder, "beam.txt")), "--shards", "8"]
         beam += ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
         beamed = commands([*masker, "beam", "edit", *options, *beam])
-    return {"lines": lines, "two_runs": two, "workers": workers, "beam": beamed, "overhead_us": overhead()}
+    made = {"two_runs": two, "workers": workers, "beam": beamed, "overhead_us": overhead()}
+    return {"lines": lines, "exported": find_exported(model) is not None, **made}
 
 
 def overhead(count: int = 20_000) -> dict[str, float]:
@@ -288,7 +291,8 @@ def table(all_figures: dict[str, dict[str, Any]]) -> str:
                 lines.append(
                     f"| {label} | {run['seconds']:.1f} | {run['cpu']:.1f} | {ratio:.2f} | {run['memory']:.0f} |"
                 )
-            lines += ["", f"{p['lines']} sentences. Beam itself takes {beam['text']:.0f} µs a text in `EditTexts`, "
+            kind = "sentences, an exported model" if p["exported"] else "sentences"
+            lines += ["", f"{p['lines']} {kind}. Beam itself takes {beam['text']:.0f} µs a text in `EditTexts`, "
                       f"{beam['block']:.1f} µs a line of a file."]  # fmt: skip
     return "\n".join(lines) + "\n"
 
