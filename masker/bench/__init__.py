@@ -65,6 +65,8 @@ def bench(
     """
     if not texts:
         raise MaskerError("there is nothing to time; give a file with a few lines of text")
+    from masker.runtime.onnx import cores
+
     with tempfile.TemporaryDirectory() as folder:
         exported = _exported(model, Path(folder), report)
         usual = {"to": to, "model": model, "student": student, "exported": exported}
@@ -80,7 +82,7 @@ def bench(
             row["of_matmul"] = row["flops"] / row["seconds"] / rate if row["flops"] and rate else None
             edited, other = row.pop("edited"), row["way"] in ("search", "student")  # by another method
             row["same_edits"] = None if other or not whole else sum(map(str.__eq__, edited, whole)) / len(whole)
-        result = {"texts": len(texts), "cores": os.cpu_count(), "matmul": rates, "ways": rows}
+        result = {"texts": len(texts), "cores": cores(), "matmul": rates, "ways": rows}
         if growth:
             report("how cost grows")
             result["growth"] = list(_growth(texts, usual, "int8 pruned" if exported else "pruned"))

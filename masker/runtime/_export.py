@@ -129,8 +129,8 @@ def _choose(model: Any, onnx: Any) -> None:
         return onnx.helper.make_graph(nodes, name, [], results)
 
     graph.initializer.append(onnx.numpy_helper.from_array(np.zeros((), np.float32), "no_bias"))
-    add, topk_again = node("Add", [log_p, "bias"], ["allowed"]), node("TopK", ["allowed", "top"], ["anew_0", "anew_1"])
-    anew = branch("anew", add, topk_again)
+    among = node("Add", [log_p, "bias"], ["allowed"])
+    anew = branch("anew", among, node("TopK", ["allowed", "top"], ["anew_0", "anew_1"]))
     same = branch("same", node("Identity", ["free_log_p"], ["same_0"]), node("Identity", ["free"], ["same_1"]))
     graph.node.extend([
         node("TopK", [log_p, "top"], ["free_log_p", "free"]),

@@ -114,8 +114,9 @@ class OnnxRuntime:
 
 
 def _named() -> int:
-    """How many threads the environment asks for; 0 if it does not say."""
-    return int(os.environ.get("OMP_NUM_THREADS", "").split(",")[0] or 0)
+    """How many threads the environment asks for; 0 if it does not say, or nothing that makes sense."""
+    count = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(count) if count.isdecimal() else 0
 
 
 def cores() -> int:

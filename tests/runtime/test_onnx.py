@@ -12,7 +12,7 @@ from conftest import FIGURE_1, make_model
 from masker.api import Masker
 from masker.errors import MaskerError
 from masker.model import PaddedMLM
-from masker.runtime.onnx import EXACT, FILE, OnnxRuntime, find_exported, load_exported
+from masker.runtime.onnx import EXACT, FILE, OnnxRuntime, cores, find_exported, load_exported
 from masker.runtime.torch import TorchRuntime
 from masker.words import WordStyle
 
@@ -106,6 +106,14 @@ def test_however_many_threads_there_are_the_answers_are_the_same(
         np.testing.assert_allclose(ours.best_log_p, theirs.best_log_p, atol=1e-5)
         np.testing.assert_allclose(ours.asked_log_p, theirs.asked_log_p, atol=1e-5)
     np.testing.assert_allclose(runtime.styles(*arrays[:2]), plain.styles(*arrays[:2]), atol=1e-5)
+
+
+@pytest.mark.parametrize(("asked", "threads"), [("3", 3), ("2,1", 2), ("", 0), ("many", 0)])
+def test_the_environment_says_how_many_threads(
+    asked: str, threads: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    assert OnnxRuntime(folder / FILE)._threads == (threads or cores())
 
 
 def test_exact_is_float32_alone(model: PaddedMLM, folder: Path) -> None:
