@@ -11,7 +11,7 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -101,7 +101,7 @@ def _units(text: Text, longest: int | None) -> Iterator[Span]:
         return
     ends = [i + 1 for i in range(len(text.words)) if text.word(i)[-1] in ".!?…" and text.word(i) != "..."]
     start = 0
-    for end, after in zip(ends, [*ends[1:], len(text.words)], strict=True):
+    for end, after in pairwise([*ends, len(text.words)]):
         if after <= end:
             break
         if text.bounds[after] - text.bounds[start] > longest:

@@ -271,6 +271,19 @@ def test_units_are_whole_sentences_that_fit(sizes: list[int], longest: int) -> N
         assert sentences == 1 or unit.stop - unit.start <= longest
 
 
+@given(st.integers(1, 40), st.integers(1, 30))
+def test_a_text_without_a_sentence_end_is_one_unit(size: int, longest: int) -> None:
+    text = UNIT_VOCABULARY.read(" ".join(["food"] * size))
+    assert list(_units(text, longest)) == [Span(0, size)]
+
+
+def test_a_long_line_without_a_full_stop_is_edited(masker: Masker) -> None:
+    task, style, _ = masker.searching("positive")
+    text = " ".join(["the food was terrible and"] * 5)
+    (rewrite,) = search_texts(task, style, [text], ranking=ONLY_STYLE, max_edits=1, min_score=-100.0, longest=6)
+    assert rewrite.edits
+
+
 UNIT_VOCABULARY = make_model("bert").vocabulary
 
 
