@@ -226,7 +226,7 @@ def overhead(count: int = 20_000) -> dict[str, float]:
     import apache_beam as beam
 
     from masker.beam import EditHandler, EditTexts
-    from masker.editing import Rewrite
+    from masker.core.editing import Rewrite
 
     class Nothing:
         def edit(self, texts: list[str]) -> list[Rewrite]:

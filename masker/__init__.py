@@ -6,13 +6,13 @@ from masker.errors import MaskerError
 
 if TYPE_CHECKING:
     from masker.api import Explanation, Masker
-    from masker.editing import Edit, Rewrite
+    from masker.core.editing import Edit, Rewrite
     from masker.model import PaddedMLM
 
 __version__ = "0.1.0"
 __all__ = ["Edit", "Explanation", "Masker", "MaskerError", "PaddedMLM", "Rewrite"]
 
-_HOME = {"Masker": "api", "Explanation": "api", "Edit": "editing", "Rewrite": "editing", "PaddedMLM": "model"}
+_HOME = {"Masker": "api", "Explanation": "api", "Edit": "core.editing", "Rewrite": "core.editing", "PaddedMLM": "model"}
 
 
 def __getattr__(name: str) -> Any:

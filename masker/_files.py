@@ -31,8 +31,8 @@ def load(name: str | Path | None) -> "PaddedMLM":
     """The embedded model (None), a folder, or a Hugging Face id. Weights are only ever read from safetensors."""
     from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 
+    from masker.core.vocabulary import Vocabulary
     from masker.model import PaddedMLM, Settings
-    from masker.vocabulary import Vocabulary
 
     folder = EMBEDDED if name is None else Path(name).expanduser()
     if folder.is_dir():
@@ -92,7 +92,7 @@ def _checked(model: "PaddedMLM", where: str) -> "PaddedMLM":
         raise MaskerError(
             f"the tokenizer of {where} has {pieces} pieces, its weights {rows}; they do not belong together"
         )
-    from masker.vocabulary import domain_token
+    from masker.core.vocabulary import domain_token
 
     for name in model.domains:
         if domain_token(name) not in model.vocabulary.tokenizer.get_vocab():

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
-from masker.editing import Edit, Rewrite, Task, begin_edits, best_edits, candidates, finished
+from masker.core.editing import Edit, Rewrite, Task, begin_edits, best_edits, candidates, finished
+from masker.core.runtime import Runtime
+from masker.core.scoring import Side
 from masker.errors import MaskerError, unknown
-from masker.runtime import Runtime
-from masker.scoring import Side
 
 if TYPE_CHECKING:  # an exported model runs without torch
     import torch

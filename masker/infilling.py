@@ -10,11 +10,11 @@ from itertools import accumulate, chain
 
 import numpy as np
 
-from masker.padding import Frame, mask_spans
-from masker.runtime import library, to_numpy
-from masker.scoring import Side, _batches, _rows
-from masker.spans import Span
-from masker.text import Text
+from masker.core.padding import Frame, mask_spans
+from masker.core.runtime import library, to_numpy
+from masker.core.scoring import Side, _batches, _rows
+from masker.core.spans import Span
+from masker.core.text import Text
 
 TOP = 8  # pieces a mask, among which contrast chooses
 BEAMS = 3  # first pieces from which a span is refilled

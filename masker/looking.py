@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from masker.editing import Task
+from masker.core.editing import Task
+from masker.core.scoring import Sheet, Side
+from masker.core.spans import Span
 from masker.ranking import Draft, Edited, Ranking, Style, Unit, log_odds
-from masker.scoring import Sheet, Side
-from masker.spans import Span
 
 REACH = 8  # words from an edit up to which they are looked at
 SLACK = 0.5  # nats by which any word may be less likely

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from masker._last_layer import Attend, last_layer, plain, without_last_layer
+from masker.core.runtime import Runtime, SlotScores  # noqa: F401  (their old home)
+from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
-from masker.runtime import Runtime, SlotScores  # noqa: F401  (their old home)
 from masker.settings import Settings, WithDomains
-from masker.vocabulary import Vocabulary
 from masker.words import WordStyle
 
 

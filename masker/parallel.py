@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from masker._part import Part
-from masker.editing import Rewrite
+from masker.core.editing import Rewrite
 from masker.errors import MaskerError
 from masker.runtime.onnx import cores
 

@@ -23,14 +23,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from masker.core.padding import Frame
+from masker.core.runtime import Runtime, to_numpy
+from masker.core.spans import Span
+from masker.core.surface import Replacement
+from masker.core.text import Text
+from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
 from masker.infilling import Infill
-from masker.padding import Frame
-from masker.runtime import Runtime, to_numpy
-from masker.spans import Span
-from masker.surface import Replacement
-from masker.text import Text
-from masker.vocabulary import Vocabulary
 from masker.words import WordStyle
 
 

@@ -15,13 +15,13 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from masker.editing import Edit, Rewrite, Task, written
+from masker.core.editing import Edit, Rewrite, Task, written
+from masker.core.spans import Span, enumerate_spans, protected_words
+from masker.core.surface import Replacement
+from masker.core.text import Text
 from masker.infilling import Infill, Infiller
 from masker.looking import look
 from masker.ranking import Candidate, Draft, Edited, Ranking, Style, Unit, doubles
-from masker.spans import Span, enumerate_spans, protected_words
-from masker.surface import Replacement
-from masker.text import Text
 
 REFILLED = 16  # spans a text that are also filled piece by piece
 JUDGED = 96  # candidates a text that the style classifier reads

@@ -3,9 +3,9 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from masker.core.padding import Frame
+from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError, unknown
-from masker.padding import Frame
-from masker.vocabulary import Vocabulary
 
 
 @dataclass

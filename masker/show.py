@@ -13,7 +13,7 @@ from masker.errors import MaskerError
 
 if TYPE_CHECKING:
     from masker.api import Explanation, SpanRow
-    from masker.editing import Rewrite
+    from masker.core.editing import Rewrite
 
 
 def _parts(rewrite: "Rewrite") -> Iterator[tuple[str, str, str]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from masker.text import split_words
+from masker.core.text import split_words
 
 BUCKETS = 1 << 16
 

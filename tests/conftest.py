@@ -22,11 +22,11 @@ from transformers import (
 )
 
 from masker.api import Masker
-from masker.editing import Task
+from masker.core.editing import Task
+from masker.core.scoring import Side
+from masker.core.vocabulary import Vocabulary
 from masker.model import PaddedMLM, Settings
 from masker.runtime.torch import TorchRuntime
-from masker.scoring import Side
-from masker.vocabulary import Vocabulary
 
 # here and in the processes that tests start: the last bits of a sum depend on the number of threads
 torch.set_num_threads(1)

@@ -10,7 +10,7 @@ from conftest import FIGURE_1, make_model
 
 from masker import Masker, MaskerError, PaddedMLM, Rewrite
 from masker.api import Explanation
-from masker.text import split_words
+from masker.core.text import split_words
 
 TEXTS = [
     "The food was terrible, and we don't like it!",

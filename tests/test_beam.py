@@ -20,7 +20,7 @@ from apache_beam.testing.util import assert_that, equal_to  # noqa: E402
 
 from masker.api import Masker  # noqa: E402
 from masker.beam import BUDGET, EditHandler, EditTexts, Failure, Unreadable, cost, fetched, groups  # noqa: E402
-from masker.editing import Rewrite  # noqa: E402
+from masker.core.editing import Rewrite  # noqa: E402
 from masker.errors import MaskerError  # noqa: E402
 from masker.parallel import Job  # noqa: E402
 

@@ -6,9 +6,9 @@ import torch
 from conftest import FIGURE_1, make_model, make_task
 
 from masker import infilling
-from masker.editing import Task
+from masker.core.editing import Task
+from masker.core.spans import enumerate_spans
 from masker.infilling import BEAMS, SINGLES, Infiller
-from masker.spans import enumerate_spans
 
 TEXTS = [FIGURE_1, "The food was terrible, and we don't like it!", "so"]
 

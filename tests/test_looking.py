@@ -6,10 +6,10 @@ import pytest
 from test_search import Words, with_style
 
 from masker import looking
+from masker.core.spans import Span
+from masker.core.surface import Replacement
 from masker.infilling import Infill
 from masker.ranking import Candidate, Draft, Edited, Ranking, Unit
-from masker.spans import Span
-from masker.surface import Replacement
 
 SOURCE = "the food was terrible and the staff was rude ."
 MASKER = with_style()

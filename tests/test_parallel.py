@@ -16,7 +16,7 @@ import pytest
 from masker import parallel
 from masker.api import Masker
 from masker.cli import main
-from masker.editing import Rewrite
+from masker.core.editing import Rewrite
 from masker.errors import MaskerError
 from masker.parallel import Job, edit_file, render
 

@@ -3,10 +3,10 @@ from conftest import make_model
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masker.core.spans import Span
+from masker.core.surface import Replacement
 from masker.infilling import Infill
 from masker.ranking import Candidate, Edited, Ranking, Unit, similarity_of
-from masker.spans import Span
-from masker.surface import Replacement
 
 VOCABULARY = make_model("bert").vocabulary
 WORDS = ["food", "was", "terrible", "the", "we", "like", "it", "."]

@@ -12,13 +12,13 @@ from toy import CORPORA
 
 from masker import looking, search
 from masker.api import Masker
-from masker.editing import Rewrite
+from masker.core.editing import Rewrite
+from masker.core.spans import Span
+from masker.core.surface import Replacement
 from masker.errors import MaskerError
 from masker.infilling import Infill
 from masker.ranking import Candidate, Draft, Edited, Ranking, Unit, doubles
 from masker.search import _units, search_texts
-from masker.spans import Span
-from masker.surface import Replacement
 from masker.words import WordStyle
 
 ONLY_STYLE = Ranking(0.2, style=50.0)

@@ -7,7 +7,7 @@ from conftest import FIGURE_1
 from rich.console import Console
 
 from masker.api import Explanation, SpanRow
-from masker.editing import Edit, Rewrite
+from masker.core.editing import Edit, Rewrite
 from masker.errors import MaskerError
 from masker.show import diff_html, diff_rich, plot, table, table_html
 

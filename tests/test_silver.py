@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from masker.editing import Edit, Rewrite
+from masker.core.editing import Edit, Rewrite
 from masker.errors import MaskerError
 from masker.pairs import read_pairs
 from masker.silver import COLUMNS, SilverReport, SilverSettings, similarity, write_silver

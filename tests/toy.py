@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
+from masker.core.vocabulary import Vocabulary
 from masker.model import PaddedMLM, Settings
-from masker.vocabulary import Vocabulary
 
 SUBJECTS = ("the food", "the staff", "the service", "the people", "it", "she", "he", "marie", "paris", "london")
 ENDS = (".", "!", "here .", "really .")

@@ -22,7 +22,7 @@ from apache_beam.runners.runner import PipelineState
 
 from masker.beam import EditTexts, Failure
 from masker.beam.blocks import Block, located, plan, read
-from masker.editing import Rewrite
+from masker.core.editing import Rewrite
 from masker.errors import MaskerError
 from masker.parallel import Job, render
 from masker.silver import COLUMNS, SilverSettings, as_row, similarity

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from masker.editing import Task, best_edits
-from masker.scoring import SpanScores
-from masker.spans import enumerate_spans
+from masker.core.editing import Task, best_edits
+from masker.core.scoring import SpanScores
+from masker.core.spans import enumerate_spans
 
 
 class Naive:

@@ -10,7 +10,7 @@ from typing import Any
 
 from masker.api import Masker
 from masker.bench.flops import Shape, matmul_rate, onnx_rate
-from masker.runtime import Array, SlotScores
+from masker.core.runtime import Array, SlotScores
 
 
 @dataclass

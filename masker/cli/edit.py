@@ -55,7 +55,7 @@ def edit(
     """
     choice("format", format, ["lines", "tsv", "jsonl"])
     from masker.api import Masker
-    from masker.editing import Rewrite
+    from masker.core.editing import Rewrite
     from masker.parallel import Job, edit_file, render
     from masker.students import is_student
     from masker.training.corpora import numbered_lines

@@ -15,8 +15,8 @@ from masker.metrics.tally import Tally, ratio
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from masker.core.padding import Masked
     from masker.model import PaddedMLM
-    from masker.padding import Masked
 
 __all__ = [
     "CausalLM",
@@ -167,7 +167,7 @@ class PaddedLM:
         """The pseudo-log-likelihood of each whole text."""
         import torch
 
-        from masker.padding import mask_spans
+        from masker.core.padding import mask_spans
 
         model, frame, window = self.model, self.model.frame, self.model.settings.window
         domains = [model.vocabulary.domain(name) for name in model.domains]

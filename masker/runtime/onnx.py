@@ -14,10 +14,10 @@ import numpy as np
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
+from masker.core.runtime import Array, SlotScores, library, to_numpy
+from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
-from masker.runtime import Array, SlotScores, library, to_numpy
 from masker.settings import Settings, WithDomains
-from masker.vocabulary import Vocabulary
 from masker.words import WordStyle
 
 FILE = "masker.onnx"  # beside masker.json and tokenizer.json

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from masker.core.runtime import Array, SlotScores
 from masker.errors import MaskerError
 from masker.model import PaddedMLM
-from masker.runtime import Array, SlotScores
 
 
 class TorchRuntime:

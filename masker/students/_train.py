@@ -14,13 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from masker._files import save_tensors
+from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
 from masker.model import PaddedMLM, _first_position
 from masker.students.base import Pair, StudentProgress, StudentSettings
 from masker.training.corpora import hold_out
 from masker.training.examples import order
 from masker.training.loop import _groups, _schedule, set_dropout
-from masker.vocabulary import Vocabulary
 
 WEIGHTS = "model.safetensors"
 REPORT_EVERY = 10  # steps; to know the loss is to wait for the device

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from masker.core.padding import IGNORE
+from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
-from masker.padding import IGNORE
 from masker.students import _train
 from masker.students.base import Pair, Student, StudentProgress, StudentSettings
 from masker.students.holes import align, beginning, realise
-from masker.vocabulary import Vocabulary
 
 EVALUATED = 200  # held-out pairs that are rewritten at an evaluation, at most: writing piece by piece takes its time
 CPU_BATCH, GPU_BATCH = 256, 1024  # texts that are rewritten at a time

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from masker.core.text import Text
 from masker.errors import MaskerError
 from masker.students import _train
 from masker.students.base import Pair, Student, StudentProgress, StudentSettings
 from masker.students.felix_model import Blank, FelixModel, Rows, blanks_of
 from masker.students.holes import Hole, align, beginning, realise
-from masker.text import Text
 
 MAX_INSERTED = 8  # pieces in one place: enough for 99 % of the pairs of a sentence-fusion corpus
 EVALUATED = 500  # held-out pairs that are rewritten at an evaluation, at most

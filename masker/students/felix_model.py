@@ -17,13 +17,13 @@ from tokenizers import AddedToken
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from masker.core.padding import IGNORE
+from masker.core.spans import Span
+from masker.core.text import Text
+from masker.core.vocabulary import Vocabulary
 from masker.model import PaddedMLM, Settings
-from masker.padding import IGNORE
-from masker.spans import Span
 from masker.students import _train
 from masker.students.holes import Hole
-from masker.text import Text
-from masker.vocabulary import Vocabulary
 
 DELETE = 0  # 1 + k is KEEP, with k pieces inserted after the word
 MARKERS = ("[REPL]", "[/REPL]")

@@ -7,10 +7,10 @@ that are kept, a hole may lose words and gain pieces; every word outside the hol
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from masker.spans import Span
-from masker.surface import replacement
-from masker.text import Text
-from masker.vocabulary import Vocabulary
+from masker.core.spans import Span
+from masker.core.surface import replacement
+from masker.core.text import Text
+from masker.core.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

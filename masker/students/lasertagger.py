@@ -17,12 +17,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
 from masker.students import _train
 from masker.students.base import Pair, Student, StudentProgress, StudentSettings
 from masker.students.lasertagger_model import IGNORE, Tagger
 from masker.students.lasertagger_tags import KEEP, Op, Tag, TagSet, align, middle, phrase_vocabulary, realise, tokens
-from masker.vocabulary import Vocabulary
 
 MOST_WEIGHT = 3.0  # of an edited word, at the most
 MOST_IDENTICAL = 0.2  # share of pairs with nothing to edit, at the most

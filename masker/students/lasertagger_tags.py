@@ -11,7 +11,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from masker.text import split_chunk
+from masker.core.text import split_chunk
 
 _SENTENCE_END = re.compile(r" ?[.!?]+")
 # Where one order of sentences adds no more words than this, the other is not looked at: nothing is left to be gained.

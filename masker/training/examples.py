@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from masker.padding import Frame, Masked, mask_spans, reveal, sample_spans, span_weights, whole_texts
-from masker.vocabulary import Vocabulary
+from masker.core.padding import Frame, Masked, mask_spans, reveal, sample_spans, span_weights, whole_texts
+from masker.core.vocabulary import Vocabulary
 
 _BLOCK = 20_000  # texts encoded at a time
 

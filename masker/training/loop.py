@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from masker.core.padding import IGNORE, Masked
 from masker.errors import MaskerError
 from masker.model import PaddedMLM
-from masker.padding import IGNORE, Masked
 from masker.training import checkpoint
 from masker.training.examples import Pile, order, segment
 from masker.training.settings import TrainSettings

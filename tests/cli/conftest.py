@@ -10,9 +10,9 @@ import pytest
 from toy import CORPORA, make_base
 
 from masker.cli import main
+from masker.core.vocabulary import Vocabulary
 from masker.training.fit import fit
 from masker.training.settings import TrainSettings
-from masker.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from masker.editing import Rewrite
+from masker.core.editing import Rewrite
 from masker.errors import MaskerError
 from masker.pairs import AlignedPair, read_pairs
 

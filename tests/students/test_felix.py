@@ -7,8 +7,8 @@ import torch
 from conftest import make_model
 from toy import lines
 
+from masker.core.spans import Span
 from masker.errors import MaskerError
-from masker.spans import Span
 from masker.students.base import Pair, Student, StudentSettings
 from masker.students.felix import FelixInsert
 from masker.students.felix_model import DELETE, blanks_of, tags_of

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masker.spans import Span
+from masker.core.spans import Span
+from masker.core.vocabulary import Vocabulary
 from masker.students.holes import Hole, align, beginning, realise
-from masker.vocabulary import Vocabulary
 
 GOLDEN = [
     ("the food was terrible . the people were nice .", "the food was terrible , but the people were nice ."),

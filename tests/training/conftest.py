@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from toy import make_base
 
-from masker.vocabulary import Vocabulary
+from masker.core.vocabulary import Vocabulary
 
 
 @pytest.fixture(scope="session")

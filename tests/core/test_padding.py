@@ -2,7 +2,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masker.padding import IGNORE, Frame, mask_spans, reveal, sample_spans, whole_texts
+from masker.core.padding import IGNORE, Frame, mask_spans, reveal, sample_spans, whole_texts
 
 FRAME = Frame(start=(101,), end=(102,), mask=103, pad=0, n_p=3)
 FLAT = torch.arange(1, 21)

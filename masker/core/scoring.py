@@ -14,10 +14,10 @@ from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
-from masker.padding import Frame, Masked, mask_spans
-from masker.runtime import Array, Runtime, library, moving
-from masker.spans import Span
-from masker.text import Text
+from masker.core.padding import Frame, Masked, mask_spans
+from masker.core.runtime import Array, Runtime, library, moving
+from masker.core.spans import Span
+from masker.core.text import Text
 
 
 @dataclass(frozen=True)

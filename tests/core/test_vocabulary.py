@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from masker.core.text import split_words
+from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
-from masker.text import split_words
-from masker.vocabulary import Vocabulary
 
 CONTROL = "[MASK] [PAD] [CLS] [SEP] [UNK] <mask> <s> </s> <pad> <unk> [domain:positive] [unused0]"
 ODD = st.lists(

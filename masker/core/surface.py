@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from masker.spans import Span
-from masker.text import Text, is_clitic, is_punctuation, split_words
+from masker.core.spans import Span
+from masker.core.text import Text, is_clitic, is_punctuation, split_words
 
 _CLOSING = re.compile(r"[.,!?;:%)\]}»”…]+")
 _OPENING = re.compile(r"[(\[{«“¿¡$£€#]+")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from masker.runtime import Array, library
+from masker.core.runtime import Array, library
 
 if TYPE_CHECKING:  # an exported model runs without torch
     import torch

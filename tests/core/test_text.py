@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masker.text import Text, Word, is_clitic, split_words
+from masker.core.text import Text, Word, is_clitic, split_words
 
 
 def words(source: str) -> list[str]:

@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from masker.padding import Frame
-from masker.scoring import Sheet, Side, SpanScores
-from masker.spans import Span, enumerate_spans, protected_words
-from masker.surface import Replacement, infill_words, replacement
-from masker.text import Text, is_punctuation, split_words
-from masker.vocabulary import Vocabulary
+from masker.core.padding import Frame
+from masker.core.scoring import Sheet, Side, SpanScores
+from masker.core.spans import Span, enumerate_spans, protected_words
+from masker.core.surface import Replacement, infill_words, replacement
+from masker.core.text import Text, is_punctuation, split_words
+from masker.core.vocabulary import Vocabulary
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from conftest import FIGURE_1
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masker.spans import Span, enumerate_spans, protected_words
-from masker.text import Text, Word, split_words
-from masker.vocabulary import Vocabulary
+from masker.core.spans import Span, enumerate_spans, protected_words
+from masker.core.text import Text, Word, split_words
+from masker.core.vocabulary import Vocabulary
 
 
 def read(source: str, pieces: int = 1) -> Text:

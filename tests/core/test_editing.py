@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masker.editing import Edit, Rewrite, Task, edit_texts
-from masker.padding import Frame
-from masker.scoring import Side, SpanScores
-from masker.spans import Span, enumerate_spans
-from masker.text import Text, split_words
-from masker.vocabulary import Vocabulary
+from masker.core.editing import Edit, Rewrite, Task, edit_texts
+from masker.core.padding import Frame
+from masker.core.scoring import Side, SpanScores
+from masker.core.spans import Span, enumerate_spans
+from masker.core.text import Text, split_words
+from masker.core.vocabulary import Vocabulary
 
 N_P = 4
 Script = Callable[[Text, Span], tuple[list[int], float] | None]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masker.spans import Span, enumerate_spans
-from masker.surface import Replacement, infill_words, is_tokenised, replacement
-from masker.text import Text, Word, split_words
+from masker.core.spans import Span, enumerate_spans
+from masker.core.surface import Replacement, infill_words, is_tokenised, replacement
+from masker.core.text import Text, Word, split_words
 
 
 def read(source: str) -> Text:

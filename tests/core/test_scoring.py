@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from masker.api import Masker
-from masker.editing import Task
+from masker.core.editing import Task
+from masker.core.runtime import SlotScores
+from masker.core.scoring import Sheet, Side, SpanScores, source_score, target_score
+from masker.core.spans import Span, enumerate_spans
+from masker.core.text import Text
 from masker.errors import MaskerError
 from masker.model import PaddedMLM
-from masker.runtime import SlotScores
 from masker.runtime.torch import TorchRuntime
-from masker.scoring import Sheet, Side, SpanScores, source_score, target_score
-from masker.spans import Span, enumerate_spans
-from masker.text import Text
 
 TEXTS = [
     FIGURE_1,

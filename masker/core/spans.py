@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from masker.text import Text
+from masker.core.text import Text
 
 
 class Span(NamedTuple):

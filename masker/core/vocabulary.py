@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from tokenizers import AddedToken, decoders, models
 
+from masker.core.text import Text, Word, split_chunk
 from masker.errors import MaskerError
-from masker.text import Text, Word, split_chunk
 
 _CHUNK = re.compile(r"\S+")
 _UNUSED = re.compile(r"[\[<|]*unused[_-]?(token)?[_-]?\d+[\]>|]*", re.IGNORECASE)

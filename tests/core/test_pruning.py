@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from conftest import CORPUS, make_model, make_task
 
-from masker.editing import Rewrite, Task, edit_texts, realised
-from masker.runtime import Array, SlotScores
+from masker.core.editing import Rewrite, Task, edit_texts, realised
+from masker.core.runtime import Array, SlotScores
+from masker.core.scoring import Side
 from masker.runtime.torch import TorchRuntime
-from masker.scoring import Side
 
 WORDS = [*CORPUS.split(), "don't", "I", "NASA", "(well)", "so-so", "mmm", "...", "'em"]
 
