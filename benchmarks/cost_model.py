@@ -65,7 +65,7 @@ class Editor:
 
     def __init__(self, model: str | None, device: str, *, exported: bool = False) -> None:
         from masker import Masker, PaddedMLM
-        from masker.parallel import Job
+        from masker.scale.parallel import Job
         from masker.students.base import is_student
 
         self.model, self.device, self.student = model, device, model is not None and is_student(model)
@@ -225,8 +225,8 @@ def overhead(count: int = 20_000) -> dict[str, float]:
     """Microseconds a text that Beam itself takes, in one process, where editing takes no time."""
     import apache_beam as beam
 
-    from masker.beam import EditHandler, EditTexts
     from masker.core.editing import Rewrite
+    from masker.scale.beam import EditHandler, EditTexts
 
     class Nothing:
         def edit(self, texts: list[str]) -> list[Rewrite]:

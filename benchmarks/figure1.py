@@ -11,8 +11,8 @@ from transformers import AutoModelForMaskedLM, BertConfig
 
 from masker import Masker, PaddedMLM
 from masker.bench.naive import Naive
-from masker.runtime._export import export
-from masker.settings import Settings
+from masker.model.settings import Settings
+from masker.runtime.export import export
 
 TEXT = "marie curie was born in poland . she died in the france ."
 

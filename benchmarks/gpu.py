@@ -18,7 +18,7 @@ from masker import Masker, PaddedMLM
 from masker.bench import default_texts
 from masker.bench.flops import Shape
 from masker.bench.worker import counted
-from masker.settings import Settings
+from masker.model.settings import Settings
 from masker.training.examples import segment
 
 

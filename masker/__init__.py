@@ -7,12 +7,18 @@ from masker.errors import MaskerError
 if TYPE_CHECKING:
     from masker.api import Explanation, Masker
     from masker.core.editing import Edit, Rewrite
-    from masker.model import PaddedMLM
+    from masker.model.padded_mlm import PaddedMLM
 
 __version__ = "0.1.0"
 __all__ = ["Edit", "Explanation", "Masker", "MaskerError", "PaddedMLM", "Rewrite"]
 
-_HOME = {"Masker": "api", "Explanation": "api", "Edit": "core.editing", "Rewrite": "core.editing", "PaddedMLM": "model"}
+_HOME = {
+    "Edit": "core.editing",
+    "Explanation": "api",
+    "Masker": "api",
+    "PaddedMLM": "model.padded_mlm",
+    "Rewrite": "core.editing",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -19,9 +19,9 @@ from masker.errors import MaskerError, unknown
 if TYPE_CHECKING:  # an exported model runs without torch
     import torch
 
-    from masker.model import PaddedMLM
-    from masker.ranking import Style
+    from masker.model.padded_mlm import PaddedMLM
     from masker.runtime.onnx import Exported
+    from masker.search.ranking import Style
 
     Model = PaddedMLM | Exported
 
@@ -141,7 +141,7 @@ class Masker:
         path = find_exported(model)
         if path and source_model is None and _wants_cpu(options):
             return cls(load_exported(path), **options)
-        from masker.model import PaddedMLM
+        from masker.model.padded_mlm import PaddedMLM
 
         other = PaddedMLM.from_pretrained(source_model) if source_model is not None else None
         return cls(PaddedMLM.from_pretrained(model), other, **options)
@@ -223,8 +223,8 @@ class Masker:
             raise MaskerError(f"max_edits is {shared['max_edits']} and top {top}: need at least 1 and 0")
         if chosen == "paper":
             return partial(begin_edits, task, **shared), self._runtime.chunk, self._runtime.ahead
-        from masker.ranking import Ranking
-        from masker.search import search_texts
+        from masker.search.editor import search_texts
+        from masker.search.ranking import Ranking
 
         task = task.exact or task  # many candidates are close
         style, longest = self._style(task)
@@ -236,13 +236,13 @@ class Masker:
         return search, min(_SEARCHED, self._runtime.chunk), 0  # one pass waits for another all the time
 
     def searching(self, to: str, from_: str | None = None) -> "tuple[Task, Style, int | None]":
-        """What `masker.search` needs: the task, the style classifier, and how long a text is edited as one."""
+        """What the search editor needs: the task, the style classifier, and how long a text is edited as one."""
         task = self._task(to, from_, source_score=True, protect=None, forbid=())
         self._editor(task, "search", None, None, None, 0)  # only to check that it can
         return task.exact or task, *self._style(task)
 
     def _style(self, task: Task) -> "tuple[Style, int | None]":
-        from masker.ranking import Style
+        from masker.search.ranking import Style
 
         names, longest = self.model.domains, self.model.settings.longest
         assert self.model.words

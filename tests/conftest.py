@@ -25,7 +25,7 @@ from masker.api import Masker
 from masker.core.editing import Task
 from masker.core.scoring import Side
 from masker.core.vocabulary import Vocabulary
-from masker.model import PaddedMLM, Settings
+from masker.model.padded_mlm import PaddedMLM, Settings
 from masker.runtime.torch import TorchRuntime
 
 # here and in the processes that tests start: the last bits of a sum depend on the number of threads

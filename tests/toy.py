@@ -7,7 +7,7 @@ import torch
 from transformers import BertConfig, BertForMaskedLM
 
 from masker.core.vocabulary import Vocabulary
-from masker.model import PaddedMLM, Settings
+from masker.model.padded_mlm import PaddedMLM, Settings
 
 SUBJECTS = ("the food", "the staff", "the service", "the people", "it", "she", "he", "marie", "paris", "london")
 ENDS = (".", "!", "here .", "really .")

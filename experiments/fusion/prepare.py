@@ -18,8 +18,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from masker.data.pairs import AlignedPair, read_pairs
 from masker.errors import MaskerError
-from masker.pairs import AlignedPair, read_pairs
 
 SEED = 0
 SILVER = 46_000

@@ -19,9 +19,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from masker.data.pairs import AlignedPair, read_pairs
 from masker.errors import MaskerError
-from masker.metrics.report import Direction, evaluate
-from masker.pairs import AlignedPair, read_pairs
+from masker.evaluation.report import Direction, evaluate
 
 METRICS = ("exact", "sari", "sari_lasertagger", "copied")
 SAMPLES, SEED = 8, 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from masker.metrics.tally import Figure, mean, resampling
+from masker.evaluation.tally import Figure, mean, resampling
 
 TITLES = {"lasertagger": "LaserTagger", "felix": "FelixInsert", "bert2bert": "Bert2Bert"}
 AVERAGE = "average"

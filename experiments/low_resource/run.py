@@ -27,8 +27,8 @@ import report
 from teacher import pairs_of, share, write_pairs
 
 from masker.errors import MaskerError
-from masker.metrics.normalise import normalise
-from masker.metrics.report import Direction, evaluate
+from masker.evaluation.normalise import normalise
+from masker.evaluation.report import Direction, evaluate
 from masker.students.base import Pair, Student, StudentSettings, is_student, student_class
 
 KINDS = ("lasertagger", "felix", "bert2bert")

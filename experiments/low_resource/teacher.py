@@ -13,8 +13,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from masker.data.pairs import read_pairs
 from masker.errors import MaskerError
-from masker.pairs import read_pairs
 from masker.students.base import Pair
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _piece(out: Path, k: int) -> Path:
 
 def _write_piece(path: Path, model: str | None, device: str | None, method: str) -> dict[str, Any]:
     """The pairs of one piece of the texts; gives the state that write_silver keeps beside them."""
-    from masker.silver import SilverSettings, group_size, write_silver
+    from masker.scale.silver import SilverSettings, group_size, write_silver
 
     settings = SilverSettings(to="split", from_="fused", options={"method": method}, made_by={"model": model})
     masker = _masker(model, device)

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from masker.errors import MaskerError, unknown
-from masker.metrics.fluency import load_language_model
-from masker.metrics.report import Direction, evaluate, read_lines
-from masker.style import Judge
+from masker.evaluation.fluency import load_language_model
+from masker.evaluation.judges.base import Judge
+from masker.evaluation.report import Direction, evaluate, read_lines
 
 DOMAINS = ("negative", "positive")  # of the lines of files 0 and 1
 PARTS = ("dev", "test")
@@ -87,7 +87,7 @@ def _fitted(name: str, options: argparse.Namespace) -> Path:
     folder: Path = options.models / name
     if (folder / "masker.json").is_file():
         return folder
-    from masker.training.corpora import is_judge_line, read_corpus
+    from masker.data.corpora import is_judge_line, read_corpus
     from masker.training.fit import fit
     from masker.training.settings import TrainSettings
 
@@ -141,7 +141,7 @@ def score(options: argparse.Namespace) -> None:
     judges = [Remembering(Judge.from_pretrained(folder)) for folder in options.judge]
     judges.sort(key=lambda judge: judge.kind != "transformer")
     yelp, fits = options.data / "yelp", json.loads((options.out / "fits.json").read_text("utf-8"))
-    from masker.metrics.paper_bleu import read_dictionary
+    from masker.evaluation.paper_bleu import read_dictionary
 
     dictionary, language_model = read_dictionary(yelp / "li_bleu.dict.tsv"), load_language_model(options.fluency_model)
     rows, trials = [], {}

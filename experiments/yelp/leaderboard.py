@@ -21,10 +21,10 @@ from string import Template
 from typing import Any
 
 from masker.errors import MaskerError
-from masker.metrics.fluency import LanguageModel, load_language_model
-from masker.metrics.paper_bleu import read_dictionary
-from masker.metrics.report import Direction, evaluate
-from masker.style import Judge
+from masker.evaluation.fluency import LanguageModel, load_language_model
+from masker.evaluation.judges.base import Judge
+from masker.evaluation.paper_bleu import read_dictionary
+from masker.evaluation.report import Direction, evaluate
 
 TARGETS = ("positive", "negative")  # what the lines of test files 0 and 1 should become
 METRICS = ("joint", "style_accuracy", "bleu", "self_bleu", "paper_bleu", "copied", "length_ratio", "fluency")

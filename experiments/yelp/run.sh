@@ -10,7 +10,7 @@ here=experiments/yelp
 lines=runs/yelp
 dev=(--dev "negative=$data/yelp/sentiment.dev.0" --dev "positive=$data/yelp/sentiment.dev.1")
 
-folder=masker/models/embedded model=() name=masker
+folder=masker/model/embedded model=() name=masker
 case ${1:-} in
   "") ;;
   fit) [ -e runs/embedded/masker.json ] || experiments/embedded/make.sh ;;

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from masker.data.corpora import is_judge_line, read_corpus
 from masker.errors import MaskerError
-from masker.training.corpora import is_judge_line, read_corpus
 
 DOMAINS = ("negative", "positive")  # in the order of the files' numbers, 0 and 1
 

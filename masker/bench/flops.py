@@ -27,7 +27,7 @@ class Shape:
     @classmethod
     def read(cls, name: str | None) -> "Shape":
         """From the config of a model folder, or of the embedded model."""
-        embedded = Path(__file__).parents[1] / "models" / "embedded"
+        embedded = Path(__file__).parents[1] / "model" / "embedded"
         path = (embedded if name is None else Path(name).expanduser()) / "config.json"
         return cls._from(json.loads(path.read_text("utf-8")))
 

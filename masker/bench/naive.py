@@ -15,7 +15,7 @@ class Naive:
     def __init__(self, model: str | None, to: str, *, batch: int) -> None:
         from masker.api import Masker
         from masker.bench.worker import Counting
-        from masker.model import PaddedMLM
+        from masker.model.padded_mlm import PaddedMLM
 
         masker = Masker(PaddedMLM.from_pretrained(model), device="cpu")
         self.model: Any = masker.model

@@ -9,7 +9,7 @@ from masker.cli import app
 from masker.cli._output import err
 
 if TYPE_CHECKING:
-    from masker.silver import SilverSettings
+    from masker.scale.silver import SilverSettings
 
 beam = typer.Typer(help="Edit files of any size with Apache Beam: on Dataflow, Flink, Spark or this machine.")
 app.add_typer(beam, name="beam", no_args_is_help=True)
@@ -87,7 +87,7 @@ def silver(
     resume: Resume = False,
 ) -> None:
     """Rewrite a corpus into aligned pairs, as masker silver does; its column `line` counts in each file anew."""
-    from masker.silver import SilverSettings
+    from masker.scale.silver import SilverSettings
 
     options = _options(method, strength, max_edits, min(0.0, min_score), no_source_score, protect, forbid)
     settings = SilverSettings(to, from_, synthetic, min_score, min_similarity)
@@ -110,8 +110,8 @@ def _run(
     context: typer.Context, to: str, from_: str | None, model: str | None, source_model: str | None, max_words: int,
     options: dict[str, Any], input: list[str], output: str, *, silver: "SilverSettings | None" = None, **rest: Any,
 ) -> None:  # fmt: skip
-    from masker.beam.files import run
-    from masker.parallel import Job
+    from masker.scale.beam.files import run
+    from masker.scale.parallel import Job
 
     job = Job(to, from_, model, source_model, max_words, options)
     quiet = "--default_sdk_harness_log_level=WARNING"  # which a level that the user gives comes after

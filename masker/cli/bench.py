@@ -26,7 +26,7 @@ def bench(
     """Time Masker against a naive loop and against this machine's matmul rate. Takes some minutes."""
     choice("format", format, ["table", "json"])
     from masker import bench as b
-    from masker.training.corpora import read_corpus
+    from masker.data.corpora import read_corpus
 
     texts = b.default_texts(count)
     if file is not None:

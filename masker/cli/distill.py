@@ -101,7 +101,7 @@ def distill(
 
 
 def _pairs(path: Path, encoding: str) -> list["Pair"]:
-    from masker.pairs import read_pairs
+    from masker.data.pairs import read_pairs
     from masker.students.base import Pair
 
     return [Pair(pair.source, pair.target) for pair in read_pairs(path, encoding=encoding)]

@@ -56,9 +56,9 @@ def edit(
     choice("format", format, ["lines", "tsv", "jsonl"])
     from masker.api import Masker
     from masker.core.editing import Rewrite
-    from masker.parallel import Job, edit_file, render
+    from masker.data.corpora import numbered_lines
+    from masker.scale.parallel import Job, edit_file, render
     from masker.students import is_student
-    from masker.training.corpora import numbered_lines
 
     endings: deque[str] = deque()  # of the lines that are being worked on
 

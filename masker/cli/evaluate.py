@@ -12,8 +12,8 @@ from masker.cli import app
 from masker.errors import MaskerError, unknown
 
 if TYPE_CHECKING:
-    from masker.metrics.report import Direction, Report
-    from masker.metrics.tally import Figure
+    from masker.evaluation.report import Direction, Report
+    from masker.evaluation.tally import Figure
 
 DICTIONARY = Path("yelp", "li_bleu.dict.tsv")  # under MASKER_DATA
 FORMATS = ["table", "json"]
@@ -74,20 +74,20 @@ def evaluate(
     masker evaluate --source neg.txt --output neg.out --to positive --reference 'neg.ref?' --source pos.txt --output
     pos.out --to negative --reference 'pos.ref?' --judge judges/ngram
     """
-    from masker.metrics.report import evaluate as score
+    from masker.evaluation.report import evaluate as score
 
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
     directions, files = _directions(source, output, to, reference or [], paper_reference or [])
     dictionary = None
     if not metric or "paper_bleu" in metric:
-        from masker.metrics.paper_bleu import read_dictionary
+        from masker.evaluation.paper_bleu import read_dictionary
 
         path = paper_bleu_dict or _default_dictionary()
         dictionary = read_dictionary(path) if path else None
     judges = []
     if judge:
-        from masker.style import Judge
+        from masker.evaluation.judges.base import Judge
 
         judges = [Judge.from_pretrained(folder) for folder in judge]
     report = score(
@@ -113,7 +113,7 @@ def _directions(
     sources: list[str], outputs: list[str], to: list[str], references: list[str], paper: list[str]
 ) -> tuple[list["Direction"], list[dict[str, Any]]]:
     """The directions, and which files each was made of: shown to the user, so that a mix-up can be seen."""
-    from masker.metrics.report import Direction
+    from masker.evaluation.report import Direction
 
     n = len(sources)
     if len(outputs) != n or len(to) != n:

@@ -22,7 +22,7 @@ def export(
 
     From then on it is chosen by itself wherever there is no GPU.
     """
-    from masker.runtime._export import export as write
+    from masker.runtime.export import export as write
 
     path = write(model, out)
     err.print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)", markup=False, soft_wrap=True)

@@ -91,7 +91,7 @@ def fit(
 
     No aligned pairs are needed. Texts are lines, JSONL, CSV or TSV, or gz or xz of these.
     """
-    from masker.training.corpora import load_domains, warn_if_inseparable
+    from masker.data.corpora import load_domains, warn_if_inseparable
 
     shared["style"] = style
     settings = _settings(shared)
@@ -121,7 +121,7 @@ def pretrain(
     **shared: Any,
 ) -> None:
     """Train a model on plain text, as a base for fit."""
-    from masker.training.corpora import read_corpus
+    from masker.data.corpora import read_corpus
 
     shared["epochs"] = epochs
     settings = _settings(shared)

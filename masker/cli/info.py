@@ -15,8 +15,8 @@ def info(
     ] = None,
 ) -> None:
     """Print what a model is and how it was made."""
-    from masker.card import facts
-    from masker.model import PaddedMLM
+    from masker.model.card import facts
+    from masker.model.padded_mlm import PaddedMLM
 
     console = Console(highlight=False, soft_wrap=True)
     for name, value in facts(PaddedMLM.from_pretrained(model), model or "the embedded model"):

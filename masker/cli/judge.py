@@ -51,8 +51,8 @@ def fit(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from masker.style import Judge, Training
-    from masker.training.corpora import is_judge_line, load_domains
+    from masker.data.corpora import is_judge_line, load_domains
+    from masker.evaluation.judges.base import Judge, Training
 
     training = Training(base=base, epochs=epochs, batch_size=batch_size, learning_rate=lr, seed=seed)
     corpora = load_domains(_named(domain))
@@ -89,8 +89,8 @@ def lm(
     For example: masker judge lm negative.judge.txt positive.judge.txt --out judges/lm
     """
     from masker.cli._output import err
-    from masker.metrics.fluency import NgramLM
-    from masker.training.corpora import read_corpus
+    from masker.data.corpora import read_corpus
+    from masker.evaluation.fluency import NgramLM
 
     model = NgramLM.fit(line for path in corpus for line in read_corpus(path))
     model.save_pretrained(out)

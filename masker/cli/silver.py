@@ -12,7 +12,7 @@ from masker.cli import app
 from masker.cli._output import err, writer
 
 if TYPE_CHECKING:
-    from masker.silver import SilverReport
+    from masker.scale.silver import SilverReport
 
 
 @app.command()
@@ -57,8 +57,8 @@ def silver(
     masker silver --from fused --to split fused.txt --out silver.tsv
     """
     from masker.api import Masker
-    from masker.silver import SilverSettings, group_size, write_silver
-    from masker.style import Judge
+    from masker.evaluation.judges.base import Judge
+    from masker.scale.silver import SilverSettings, group_size, write_silver
 
     options: dict[str, Any] = {"method": method, "strength": strength, "max_edits": max_edits, "protect": protect}
     options = {name: value for name, value in options.items() if value is not None}
@@ -91,7 +91,7 @@ def _print(report: "SilverReport", out: Path) -> None:
     from rich import box
     from rich.table import Table
 
-    from masker.silver import REASONS
+    from masker.scale.silver import REASONS
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name, justify in (("lines", "right"), ("%", "right"), (f"of {report.lines:,}", "left")):

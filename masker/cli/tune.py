@@ -11,7 +11,7 @@ from masker.cli._output import err
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
-    from masker.tuning import Trial
+    from masker.search.tuning import Trial
 
 
 @app.command()
@@ -32,11 +32,11 @@ def tune(
     Texts of each domain are rewritten to its counterpart. The best knobs are those with the highest geometric mean of
     style accuracy and self-BLEU (how little was changed). No parallel data is needed.
     """
-    from masker._files import save_settings
     from masker.api import Masker
-    from masker.style import Judge
-    from masker.training.corpora import load_domains
-    from masker.tuning import tune as search_knobs
+    from masker.data.corpora import load_domains
+    from masker.evaluation.judges.base import Judge
+    from masker.model.folder import save_settings
+    from masker.search.tuning import tune as search_knobs
 
     if not (model / "masker.json").is_file():
         raise MaskerError(f"no model of Masker's at {model}; make one with 'masker fit', or copy one there")

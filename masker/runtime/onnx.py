@@ -17,14 +17,14 @@ from tokenizers import Tokenizer
 from masker.core.runtime import Array, SlotScores, library, to_numpy
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
-from masker.settings import Settings, WithDomains
-from masker.words import WordStyle
+from masker.model.bag_of_words import WordStyle
+from masker.model.settings import Settings, WithDomains
 
 FILE = "masker.onnx"  # beside masker.json and tokenizer.json
 EXACT = "masker.float32.onnx"  # beside FILE: int8 finds the best edits, float32 decides between them
 _VERSION = b"2"  # of what masker export writes
 _LANES, _LEAST = 4, 32  # sessions at most, and tokens that are worth one of their own
-_EMBEDDED = Path(__file__).parents[1] / "models" / "embedded"
+_EMBEDDED = Path(__file__).parents[1] / "model" / "embedded"
 
 
 class OnnxRuntime:

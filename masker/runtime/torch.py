@@ -10,7 +10,7 @@ from torch import Tensor
 
 from masker.core.runtime import Array, SlotScores
 from masker.errors import MaskerError
-from masker.model import PaddedMLM
+from masker.model.padded_mlm import PaddedMLM
 
 
 class TorchRuntime:
@@ -97,7 +97,7 @@ def _is_large(device: torch.device) -> bool:
 def _kernels() -> Any:
     """The kernels for CUDA; None where Triton is not installed, or has no C compiler to work with."""
     try:
-        from masker.runtime import _fused
+        from masker.runtime import kernels as _fused
 
         _fused.best_and_norm(torch.zeros(1, 1, 2, device="cuda", dtype=torch.bfloat16), None)
     except Exception:  # of many kinds; PyTorch alone gives the same answers, more slowly

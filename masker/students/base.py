@@ -128,7 +128,7 @@ class Student(ABC):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Safetensors, tokenizer and JSON in one folder."""
-        from masker._files import one_line, staged
+        from masker.model.folder import one_line, staged
 
         folder = Path(folder).expanduser()
         with one_line(f"cannot save the student in {folder}"), staged(folder) as stage:
@@ -138,7 +138,7 @@ class Student(ABC):
     @staticmethod
     def from_pretrained(folder: str | Path, *, device: str | None = None) -> "Student":
         """The student of any kind that was saved in a folder."""
-        from masker._files import one_line
+        from masker.model.folder import one_line
 
         folder = Path(folder).expanduser()
         if not is_student(folder):
@@ -156,7 +156,7 @@ def student_class(kind: str) -> type[Student]:
     """The class of a kind, imported when it is needed."""
     if kind not in _CLASSES:
         raise unknown("student", kind, list(KINDS))
-    found: type[Student] = getattr(import_module(f"masker.students.{kind}"), _CLASSES[kind])
+    found: type[Student] = getattr(import_module(f"masker.students.{kind}.student"), _CLASSES[kind])
     return found
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from masker._files import one_line, save_tensors, staged
 from masker.errors import MaskerError
-from masker.model import PaddedMLM
+from masker.model.folder import one_line, save_tensors, staged
+from masker.model.padded_mlm import PaddedMLM
 
 FOLDER = "checkpoints"
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")

@@ -8,14 +8,14 @@ from typing import Any, TypedDict, Unpack
 
 import torch
 
+from masker.data.corpora import hold_out
 from masker.errors import MaskerError, unknown
-from masker.model import PaddedMLM, Settings
+from masker.model.bag_of_words import WordStyle
+from masker.model.padded_mlm import PaddedMLM, Settings
 from masker.training import checkpoint
-from masker.training.corpora import hold_out
 from masker.training.examples import build_pile, segment
 from masker.training.loop import Progress, Result, train
 from masker.training.settings import TrainSettings
-from masker.words import WordStyle
 
 # layers, width, heads of models made from scratch
 SIZES = {"tiny": (2, 128, 2), "mini": (4, 256, 4), "small": (6, 384, 12), "base": (12, 768, 12)}

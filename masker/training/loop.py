@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 
 from masker.core.padding import IGNORE, Masked
 from masker.errors import MaskerError
-from masker.model import PaddedMLM
+from masker.model.padded_mlm import PaddedMLM
 from masker.training import checkpoint
 from masker.training.examples import Pile, order, segment
 from masker.training.settings import TrainSettings

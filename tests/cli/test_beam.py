@@ -22,9 +22,9 @@ import torch
 from pyarrow.parquet import ParquetFile, read_table, write_table
 
 from masker.api import Masker
-from masker.beam import blocks as blocks_module
-from masker.beam.blocks import plan, read
-from masker.pairs import read_pairs
+from masker.data.pairs import read_pairs
+from masker.scale.beam import blocks as blocks_module
+from masker.scale.beam.blocks import plan, read
 
 Cli = Callable[..., Any]
 MANY = ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]

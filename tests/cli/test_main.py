@@ -79,10 +79,10 @@ def test_an_error_of_our_own_is_one_line_too(masker: Cli, monkeypatch: pytest.Mo
     def broken(*_: object) -> None:
         raise ZeroDivisionError("division by zero\nand more")
 
-    monkeypatch.setattr("masker.card.facts", broken)
+    monkeypatch.setattr("masker.model.card.facts", broken)
     result = masker("info", ".")
     assert result.code in (1, 2)
-    monkeypatch.setattr("masker._files.load", broken)
+    monkeypatch.setattr("masker.model.folder.load", broken)
     result = masker("info", ".")
     assert result.code == 1
     assert result.err.count("\n") == 1

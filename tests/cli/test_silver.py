@@ -11,8 +11,8 @@ import pytest
 from toy import CORPORA
 
 from masker.api import Masker
-from masker.pairs import read_pairs
-from masker.style import Judge
+from masker.data.pairs import read_pairs
+from masker.evaluation.judges.base import Judge
 
 Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
 Fails = Callable[..., str]

@@ -17,7 +17,7 @@ from masker.core.scoring import Sheet, Side, SpanScores, source_score, target_sc
 from masker.core.spans import Span, enumerate_spans
 from masker.core.text import Text
 from masker.errors import MaskerError
-from masker.model import PaddedMLM
+from masker.model.padded_mlm import PaddedMLM
 from masker.runtime.torch import TorchRuntime
 
 TEXTS = [

@@ -12,8 +12,8 @@ import pytest
 from conftest import make_vocabulary
 from toy import CORPORA, make_base
 
-from masker.metrics.fluency import NgramLM
-from masker.style import Judge
+from masker.evaluation.fluency import NgramLM
+from masker.evaluation.judges.base import Judge
 
 
 def load_script() -> ModuleType:

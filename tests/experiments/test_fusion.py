@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from masker.core.editing import Rewrite
+from masker.data.pairs import AlignedPair, read_pairs
 from masker.errors import MaskerError
-from masker.pairs import AlignedPair, read_pairs
 
 HEADER = (
     "coherent_first_sentence\tcoherent_second_sentence\tincoherent_first_sentence\tincoherent_second_sentence\t"

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from masker.style import Card, Judge
+from masker.evaluation.judges.base import Card, Judge
 
 
 def load_script() -> ModuleType:

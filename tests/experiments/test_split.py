@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from masker.training.corpora import is_judge_line
+from masker.data.corpora import is_judge_line
 
 needs_data = pytest.mark.skipif("MASKER_DATA" not in os.environ, reason="set MASKER_DATA to the data folder")
 if "MASKER_DATA" not in os.environ:  # louder than an "s" among the dots

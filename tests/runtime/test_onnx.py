@@ -11,10 +11,10 @@ from conftest import FIGURE_1, make_model
 
 from masker.api import Masker
 from masker.errors import MaskerError
-from masker.model import PaddedMLM
+from masker.model.bag_of_words import WordStyle
+from masker.model.padded_mlm import PaddedMLM
 from masker.runtime.onnx import EXACT, FILE, OnnxRuntime, cores, find_exported, load_exported
 from masker.runtime.torch import TorchRuntime
-from masker.words import WordStyle
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
@@ -32,7 +32,7 @@ def model() -> PaddedMLM:
 @pytest.fixture(scope="module")
 def folder(model: PaddedMLM, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model folder with the exported files in it."""
-    from masker.runtime._export import export
+    from masker.runtime.export import export
 
     folder = tmp_path_factory.mktemp("exported") / "tiny"
     model.save_pretrained(folder)
@@ -144,7 +144,7 @@ def test_pieces_that_are_not_allowed_are_passed_over(model: PaddedMLM, folder: P
 def test_columns_of_very_different_size_are_evened_out() -> None:
     """One column is a thousand times as large as the others: int8 alone would leave nothing of those."""
     onnx = pytest.importorskip("onnx")
-    from masker.runtime._export import _even_out
+    from masker.runtime.export import _even_out
 
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(64, 16)).astype(np.float32), rng.normal(size=(16, 8)).astype(np.float32)
@@ -190,7 +190,7 @@ def test_a_broken_file_is_one_line(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_of_its_own_is_complete(folder: Path, tmp_path: Path) -> None:
-    from masker.runtime._export import export
+    from masker.runtime.export import export
 
     path = export(folder, tmp_path / "out")
     assert {p.name for p in path.parent.iterdir()} >= {FILE, EXACT, "masker.json", "tokenizer.json"}

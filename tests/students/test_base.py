@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from masker.errors import MaskerError
-from masker.model import PaddedMLM
-from masker.students import _train
+from masker.model.padded_mlm import PaddedMLM
+from masker.students import training as _train
 from masker.students.base import (
     CARD,
     KINDS,

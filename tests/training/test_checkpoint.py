@@ -5,9 +5,9 @@ import pytest
 import torch
 from toy import CORPORA
 
-from masker import _files
 from masker.errors import MaskerError
-from masker.model import PaddedMLM
+from masker.model import folder as _files
+from masker.model.padded_mlm import PaddedMLM
 from masker.training import checkpoint
 from masker.training.checkpoint import Log, State
 from masker.training.fit import fit

@@ -11,7 +11,7 @@ from toy import CORPORA
 
 from masker.api import Masker
 from masker.errors import MaskerError
-from masker.model import PaddedMLM, Settings
+from masker.model.padded_mlm import PaddedMLM, Settings
 from masker.training.fit import SIZES, fit, prepare, pretrain
 from masker.training.settings import TrainSettings
 

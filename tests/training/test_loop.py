@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from toy import CORPORA
 
 from masker.errors import MaskerError
-from masker.model import PaddedMLM
+from masker.model.padded_mlm import PaddedMLM
 from masker.training import loop
 from masker.training.examples import Pile, build_pile
 from masker.training.fit import fit, pretrain

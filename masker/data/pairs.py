@@ -1,0 +1,103 @@
+"""Aligned pairs in: DiscoFuse's and WikiSplit's files as published, plain two-column TSV, and silver files."""
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from masker.data.corpora import numbered_lines
+from masker.errors import MaskerError, unknown
+
+FORMATS = ("discofuse", "wikisplit", "silver", "tsv")
+SPLIT = "<::::>"  # between WikiSplit's two sentences
+_FUSED = ("coherent_first_sentence", "coherent_second_sentence")
+_UNFUSED = ("incoherent_first_sentence", "incoherent_second_sentence")
+_NEEDED = {"discofuse": (*_FUSED, *_UNFUSED, "discourse_type"), "silver": ("source", "target", "score")}
+
+Read = Callable[[list[str]], tuple[str, str, str]]  # the columns of a row -> source, target, type
+
+
+class AlignedPair(NamedTuple):
+    """A text and what it should become; `type` is DiscoFuse's discourse type where there is one."""
+
+    source: str
+    target: str
+    type: str = ""
+
+
+def read_pairs(
+    path: str | Path, *, format: str | None = None, reverse: bool = False, encoding: str = "utf-8"
+) -> Iterator[AlignedPair]:
+    """Stream the pairs of a file, or of gz or xz of it. Without `format` the first line tells it.
+
+    A corpus reads as the task it was made for: DiscoFuse from split to fused, WikiSplit from one sentence to two;
+    `reverse` swaps the sides. Plain TSV has two columns, or a header that names `source`, `target` and maybe `type`.
+    """
+    path = Path(os.path.expanduser(path))
+    if format is not None and format not in FORMATS:
+        raise unknown("format of pairs", format, list(FORMATS))
+    lines = numbered_lines(path, encoding)
+    rows: Iterator[tuple[int, list[str]]] = (
+        (number, line.rstrip("\r\n").split("\t")) for number, line in lines if line.strip()
+    )
+    first = next(rows, None)
+    if first is None:
+        raise MaskerError(f"{path} is empty; give a file of aligned pairs")
+    number, head = first
+    format = format or _sniff(head)
+    if format in _NEEDED or head[:2] == ["source", "target"]:
+        if missing := [name for name in _NEEDED.get(format, ()) if name not in head]:
+            where = f"{path}, line {number}"
+            raise MaskerError(f"{where}: the header of {format} lacks {missing[0]}; is the file of another format?")
+        read, width = _by_name(head), len(head)
+    else:
+        read, width = _wikisplit if format == "wikisplit" else _plain, 2
+        rows = itertools.chain([first], rows)
+    for number, row in rows:
+        if len(row) != width:
+            hint = "a text must not hold a tab"
+            raise MaskerError(f"{path}, line {number}: {len(row)} columns where {width} are needed; {hint}")
+        try:
+            source, target, type = read(row)
+        except ValueError as error:
+            raise MaskerError(f"{path}, line {number}: {error}") from error
+        if not (source and target):
+            side = "source" if target else "target"
+            raise MaskerError(f"{path}, line {number}: the {side} is empty; remove the line")
+        yield AlignedPair(target, source, type) if reverse else AlignedPair(source, target, type)
+
+
+def _sniff(head: list[str]) -> str:
+    if set(_FUSED) <= set(head):
+        return "discofuse"
+    if {"source", "target", "score"} <= set(head):
+        return "silver"
+    return "wikisplit" if len(head) == 2 and SPLIT in head[1] else "tsv"
+
+
+def _by_name(head: list[str]) -> Read:
+    """A reader of the columns that a header names: DiscoFuse's, or `source` and `target`."""
+    at = {name: index for index, name in enumerate(head)}
+    if _FUSED[0] in at:
+        sides = [[at[name] for name in names] for names in (_UNFUSED, _FUSED)]
+        kind = at.get("discourse_type")
+    else:
+        sides, kind = [[at["source"]], [at["target"]]], at.get("type")
+
+    def read(row: list[str]) -> tuple[str, str, str]:
+        source, target = (" ".join(text for k in side if (text := row[k].strip())) for side in sides)
+        return source, target, "" if kind is None else row[kind]
+
+    return read
+
+
+def _wikisplit(row: list[str]) -> tuple[str, str, str]:
+    parts = [part.strip() for part in row[1].split(SPLIT)]
+    if len(parts) != 2 or not all(parts):
+        raise ValueError(f"WikiSplit's second column is two sentences with {SPLIT} between them; mend the line")
+    return row[0].strip(), " ".join(parts), ""
+
+
+def _plain(row: list[str]) -> tuple[str, str, str]:
+    return row[0].strip(), row[1].strip(), ""

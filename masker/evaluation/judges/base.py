@@ -1,0 +1,199 @@
+"""Judges of style: classifiers that say which domain a text belongs to.
+
+Two kinds, so that no figure rests on one opinion: logistic regression on word n-grams, and a fine-tuned transformer.
+Both are saved without pickles, beside a judge.json that tells how good they are.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from masker.errors import MaskerError, unknown
+from masker.evaluation.normalise import normalise
+
+KINDS = ("ngram", "transformer")
+CARD, WEIGHTS = "judge.json", "model.safetensors"
+Corpora = Mapping[str, Sequence[str]]  # domain name -> texts
+OnStep = Callable[[int, int], None]  # step, steps in all
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a transformer judge is fine-tuned; n-gram judges need none of it but the seed."""
+
+    base: str | Path | None = None
+    epochs: int = 3
+    batch_size: int = 256
+    learning_rate: float = 1e-4
+    warmup: float = 0.1  # share of the steps
+    max_length: int = 64  # word pieces
+    seed: int = 0
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or self.batch_size < 1 or self.learning_rate <= 0 or self.max_length < 3:
+            raise MaskerError(
+                "epochs and batch size must be 1 or more, max_length 3 or more, the learning rate above 0"
+            )
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is known about a judge; saved as judge.json. The accuracy is in per cent."""
+
+    kind: str
+    domains: tuple[str, ...]
+    normalised: bool  # whether texts are normalised before they are read
+    train_lines: int
+    dev_lines: int
+    dev_accuracy: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Texts, and the number of the domain of each."""
+
+    texts: list[str]
+    labels: np.ndarray  # [n]
+
+    @classmethod
+    def of(cls, corpora: Corpora, *, normalised: bool) -> "Labelled":
+        """The texts of all domains in one list."""
+        texts = [normalise(text) if normalised else text for lines in corpora.values() for text in lines]
+        return cls(texts, np.repeat(np.arange(len(corpora)), [len(lines) for lines in corpora.values()]))
+
+    def accuracy(self, log_probs: np.ndarray) -> float:
+        """Per cent of the texts whose most probable domain is theirs."""
+        return float(100 * np.mean(log_probs.argmax(1) == self.labels))
+
+
+class Judge(ABC):
+    """A classifier of texts by domain. `fit` and `from_pretrained` give the kind that is asked for."""
+
+    card: Card
+
+    @staticmethod
+    def fit(
+        corpora: Corpora,
+        *,
+        dev: Corpora | None = None,
+        kind: str = "ngram",
+        training: Training | None = None,
+        normalised: bool = True,
+        on_step: OnStep | None = None,
+    ) -> "Judge":
+        """Train a judge. What there is to choose is chosen on `dev`, or on 5 % of the lines if there is none.
+
+        Texts are normalised as for the metrics, then and later; not so where case and spacing are a matter of style.
+        """
+        training = training or Training()
+        made = _kind(kind)
+        if len(corpora) < 2:
+            raise MaskerError("a judge needs at least two domains; give --domain NAME=FILE once for each")
+        if dev is None:
+            corpora, dev = _split(corpora, training.seed)
+        elif set(dev) != set(corpora):
+            raise MaskerError(
+                f"development lines for {', '.join(dev)} but domains {', '.join(corpora)}; give the same names"
+            )
+        dev = {domain: dev[domain] for domain in corpora}
+        for domain in corpora:
+            if not corpora[domain] or not dev[domain]:
+                raise MaskerError(f"domain '{domain}' has no lines to learn from or none to be measured on; give more")
+        train_set, dev_set = (Labelled.of(c, normalised=normalised) for c in (corpora, dev))
+        judge, settings = made._fit(train_set, dev_set, tuple(corpora), training, on_step)
+        accuracy = dev_set.accuracy(judge._log_probs(dev_set.texts))
+        counts = len(train_set.texts), len(dev_set.texts)
+        judge.card = Card(kind, tuple(corpora), normalised, *counts, dev_accuracy=round(accuracy, 3), settings=settings)
+        return judge
+
+    @staticmethod
+    def from_pretrained(folder: str | Path) -> "Judge":
+        """Load a judge that `save_pretrained` wrote; nothing in it can run code."""
+        folder = Path(folder)
+        if not (folder / CARD).is_file():
+            raise MaskerError(f"no judge at {folder}: it has no {CARD}; make one with 'masker judge fit'")
+        if not (folder / WEIGHTS).is_file():
+            raise MaskerError(f"the judge at {folder} has no {WEIGHTS}; fit it again (pickles are not read)")
+        try:
+            values = json.loads((folder / CARD).read_text("utf-8"))
+            card = Card(**{**values, "domains": tuple(values["domains"])})
+            loader = _kind(card.kind)._load
+        except (ValueError, TypeError, KeyError) as error:
+            raise MaskerError(f"{folder / CARD} is not the card of a judge ({error}); fit it again") from error
+        judge = loader(folder)
+        judge.card = card
+        return judge
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write the judge to a folder; the card comes last, so that half a judge is not taken for one."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / CARD).unlink(missing_ok=True)
+        self._save(folder)
+        (folder / CARD).write_text(json.dumps(asdict(self.card), indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+    @property
+    def kind(self) -> str:
+        """One of KINDS."""
+        return self.card.kind
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The names of the domains, in the order of the columns of `log_probs`."""
+        return self.card.domains
+
+    @property
+    def dev_accuracy(self) -> float:
+        """Per cent of the development lines that were judged rightly."""
+        return self.card.dev_accuracy
+
+    def log_probs(self, texts: Sequence[str]) -> np.ndarray:
+        """Natural log-probabilities of the domains, [n, domains]."""
+        return self._log_probs([normalise(text) if self.card.normalised else text for text in texts])
+
+    def predict(self, texts: Sequence[str]) -> list[str]:
+        """The most probable domain of each text."""
+        return [self.domains[i] for i in self.log_probs(texts).argmax(1)]
+
+    @classmethod
+    @abstractmethod
+    def _fit(
+        cls, train: Labelled, dev: Labelled, domains: tuple[str, ...], training: Training, on_step: OnStep | None
+    ) -> tuple["Judge", dict[str, Any]]: ...
+
+    @classmethod
+    @abstractmethod
+    def _load(cls, folder: Path) -> "Judge": ...
+
+    @abstractmethod
+    def _save(self, folder: Path) -> None: ...
+
+    @abstractmethod
+    def _log_probs(self, texts: list[str]) -> np.ndarray: ...
+
+
+def _kind(name: str) -> type[Judge]:
+    if name == "ngram":
+        from masker.evaluation.judges.ngram import NgramJudge
+
+        return NgramJudge
+    if name == "transformer":
+        from masker.evaluation.judges.transformer import TransformerJudge
+
+        return TransformerJudge
+    raise unknown("kind of judge", name, list(KINDS))
+
+
+def _split(corpora: Corpora, seed: int) -> tuple[Corpora, Corpora]:
+    """Training lines and development lines of every domain."""
+    from masker.data.corpora import hold_out
+
+    parts = {domain: hold_out(lines, share=0.05, seed=seed) for domain, lines in corpora.items()}
+    return {d: train for d, (train, _) in parts.items()}, {d: held for d, (_, held) in parts.items()}

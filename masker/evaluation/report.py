@@ -1,0 +1,268 @@
+"""Every metric for one or more directions of rewriting, with intervals, as one report."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from masker.errors import MaskerError, unknown
+from masker.evaluation.fluency import LanguageModel, fluency_tally, load_language_model
+from masker.evaluation.normalise import normalise
+from masker.evaluation.tally import Figure, Tally, mean, ratio, resampling
+
+METRICS = {
+    "exact": "outputs equal to a reference, lower-cased, in %",
+    "sari": "SARI (Xu et al. 2016): n-grams rightly added, kept, deleted",
+    "sari_lasertagger": "SARI as LaserTagger reports it: deletions by F1, not precision",
+    "bleu": "sacreBLEU against all references",
+    "self_bleu": "sacreBLEU against the source: how little was changed",
+    "paper_bleu": "the BLEU of the paper's Yelp table, for parity with it only",
+    "style_accuracy": "outputs that the judge assigns to the target domain, in %",
+    "copied": "outputs equal to their source, in %",
+    "length_ratio": "words of the outputs / words of the sources",
+    "fluency": "log-likelihood per word, in nats",
+    "joint": "geometric mean of style_accuracy and bleu",
+}
+
+
+class StyleJudge(Protocol):
+    """What the report needs to know of a judge; see judges.base.Judge."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def domains(self) -> tuple[str, ...]: ...
+
+    @property
+    def dev_accuracy(self) -> float: ...
+
+    def predict(self, texts: Sequence[str]) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Lines of a source, what a system made of them, and the domain it should have reached.
+
+    `references` has one sequence of lines a file; `paper_reference` is the single, raw one that paper_bleu needs.
+    """
+
+    to: str
+    sources: Sequence[str]
+    outputs: Sequence[str]
+    references: Sequence[Sequence[str]] = ()
+    paper_reference: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.sources:
+            raise MaskerError(f"the source for '{self.to}' is empty; nothing can be scored")
+        named = {"output": self.outputs, "paper reference": self.paper_reference}
+        named |= {f"reference {i}": lines for i, lines in enumerate(self.references, 1)}
+        for name, lines in named.items():
+            if lines is not None and len(lines) != len(self.sources):
+                counts = f"{len(lines)} lines but the source has {len(self.sources)}"
+                raise MaskerError(f"to '{self.to}': the {name} has {counts}; they must agree line by line")
+
+    @classmethod
+    def from_files(
+        cls,
+        *,
+        to: str,
+        source: str | Path,
+        output: str | Path,
+        references: Sequence[str | Path] = (),
+        paper_reference: str | Path | None = None,
+    ) -> "Direction":
+        """The same from UTF-8 files with a text a line; an empty line is an empty text."""
+        paper = None if paper_reference is None else read_lines(paper_reference)
+        return cls(to, read_lines(source), read_lines(output), [read_lines(path) for path in references], paper)
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """The lines of a file, blank ones too: line numbers are what holds sources, outputs and references together."""
+    try:
+        lines = Path(path).read_bytes().decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise MaskerError(f"{path} is not UTF-8 (byte {error.start}); convert it, e.g. with iconv") from error
+    return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
+
+
+@dataclass(frozen=True)
+class JudgeFigure:
+    """Style accuracy under one judge, never without how good the judge is."""
+
+    kind: str
+    dev_accuracy: float
+    style_accuracy: Figure
+
+
+@dataclass(frozen=True)
+class Report:
+    """Figures by metric: `average` over directions, `directions` one by one; and style accuracy by judge."""
+
+    average: Mapping[str, Figure]
+    directions: Sequence[tuple[str, Mapping[str, Figure]]]  # each with the domain that it should reach
+    judges: Sequence[JudgeFigure]
+    notes: Mapping[str, Any]  # what a reader of the figures must know
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: NAME and NAME_ci of every metric on top, then notes, judges and directions."""
+        judges = [
+            {"kind": j.kind, "dev_accuracy": j.dev_accuracy, **_flat({"style_accuracy": j.style_accuracy})}
+            for j in self.judges
+        ]
+        directions = [{"to": to, **_flat(figures)} for to, figures in self.directions]
+        return {**_flat(self.average), **self.notes, "judges": judges, "directions": directions}
+
+
+def evaluate(
+    directions: Sequence[Direction],
+    *,
+    judges: Sequence[StyleJudge] = (),
+    metrics: Sequence[str] = (),
+    paper_dictionary: Mapping[str, int] | None = None,
+    fluency_model: LanguageModel | str | Path | None = None,
+    normalised: bool = True,
+) -> Report:
+    """Score rewritten lines by the named metrics, or by every one that the given material allows.
+
+    A figure for several directions is the average of theirs; `joint` combines the averages. `fluency_model` is a
+    folder or a fluency.LanguageModel; fluency is slow, so without one it must be named in `metrics`, and
+    then the embedded model gives it.
+    """
+    lacking = _lacking(directions, judges, paper_dictionary)
+    for name in metrics:
+        if name not in METRICS:
+            raise unknown("metric", name, list(METRICS))
+        if lacking.get(name):
+            raise MaskerError(f"metric '{name}' needs {lacking[name]}")
+    if not metrics and fluency_model is None:
+        lacking["fluency"] = "to be asked for"
+    chosen = [name for name in METRICS if (name in metrics if metrics else not lacking.get(name))]
+    needed = set(chosen) | ({"style_accuracy", "bleu"} if "joint" in chosen else set())
+
+    clean = [_normalised(d) if normalised else d for d in directions]
+    notes = _notes(clean, signature="bleu" in needed) | {"normalised": normalised}
+    if "fluency" in needed and (fluency_model is None or isinstance(fluency_model, str | Path)):
+        notes["fluency_model"] = str(fluency_model or "embedded")
+        fluency_model = load_language_model(fluency_model)
+    drawn: list[dict[str, np.ndarray]] = []  # figures for every resample, by direction and metric
+    by_judge: list[list[np.ndarray]] = []
+    for stream, (raw, direction) in enumerate(zip(directions, clean, strict=True)):
+        tallies = _overlap_tallies(direction, needed)
+        if "paper_bleu" in needed and paper_dictionary is not None:
+            tallies["paper_bleu"] = _paper_tally(raw, paper_dictionary)
+        if "fluency" in needed and fluency_model is not None:
+            tallies["fluency"] = fluency_tally(direction.outputs, fluency_model)
+        weights = resampling(len(raw.sources), stream=stream)
+        figures = {name: tally.figures(weights) for name, tally in tallies.items()}
+        if "style_accuracy" in needed:
+            # Judges get the raw lines: each normalises them in the way that it was trained.
+            styles = [mean(_accepted(judge, raw)).figures(weights) for judge in judges]
+            by_judge.append(styles)
+            figures["style_accuracy"] = styles[0]
+        drawn.append(_with_joint(figures))
+
+    average = _with_joint({name: np.mean([f[name] for f in drawn], axis=0) for name in drawn[0] if name != "joint"})
+    return Report(
+        average={name: Figure.of(average[name]) for name in chosen},
+        directions=[
+            (direction.to, {name: Figure.of(figures[name]) for name in chosen})
+            for direction, figures in zip(directions, drawn, strict=True)
+        ],
+        judges=[
+            JudgeFigure(judge.kind, judge.dev_accuracy, Figure.of(np.mean(styles, axis=0)))
+            for judge, *styles in zip(judges, *by_judge, strict=True)
+        ]
+        if by_judge
+        else [],
+        notes=notes,
+    )
+
+
+def _notes(directions: Sequence[Direction], *, signature: bool) -> dict[str, Any]:
+    notes: dict[str, Any] = {"lines": sum(len(d.sources) for d in directions)}
+    if signature:
+        from masker.evaluation.bleu import bleu_signature
+
+        signatures = {bleu_signature(d.outputs, d.references): None for d in directions}
+        notes["bleu_signature"] = " and ".join(signatures)  # one, unless the numbers of references differ
+    return notes
+
+
+def _lacking(directions: Sequence[Direction], judges: Sequence[StyleJudge], paper_dictionary: object) -> dict[str, str]:
+    """What is missing for each metric that cannot be computed."""
+    references = "" if all(d.references for d in directions) else "a reference (--reference) for every direction"
+    judge = "" if judges else "a judge (--judge)"
+    paper = "" if all(d.references or d.paper_reference is not None for d in directions) else references
+    dictionary = "" if paper_dictionary is not None else "its dictionary: give --paper-bleu-dict, or set MASKER_DATA"
+    return {
+        **dict.fromkeys(("exact", "sari", "sari_lasertagger", "bleu"), references),
+        "paper_bleu": paper or dictionary,
+        "style_accuracy": judge,
+        "joint": judge or references,
+    }
+
+
+def _normalised(direction: Direction) -> Direction:
+    def clean(lines: Sequence[str]) -> list[str]:
+        return [normalise(line) for line in lines]
+
+    references = [clean(lines) for lines in direction.references]
+    return Direction(direction.to, clean(direction.sources), clean(direction.outputs), references)
+
+
+def _overlap_tallies(direction: Direction, needed: set[str]) -> dict[str, Tally]:
+    """The metrics that only compare words."""
+    sources, outputs, references = direction.sources, direction.outputs, direction.references
+    tallies = {}
+    if "exact" in needed:
+        targets = [{r.lower().strip() for r in lines} for lines in zip(*references, strict=True)]
+        tallies["exact"] = mean([o.lower().strip() in t for o, t in zip(outputs, targets, strict=True)])
+    if {"sari", "sari_lasertagger"} & needed:
+        from masker.evaluation.sari import sari
+
+        parts = [sari(s, o, r) for s, o, *r in zip(sources, outputs, *references, strict=True)]
+        tallies["sari"] = mean([part.score for part in parts])
+        tallies["sari_lasertagger"] = mean([part.lasertagger for part in parts])
+    if {"bleu", "self_bleu"} & needed:
+        from masker.evaluation.bleu import bleu
+
+        if "bleu" in needed:
+            tallies["bleu"] = bleu(outputs, references)
+        if "self_bleu" in needed:
+            tallies["self_bleu"] = bleu(outputs, [sources])
+    if "copied" in needed:
+        tallies["copied"] = mean([s.strip() == o.strip() for s, o in zip(sources, outputs, strict=True)])
+    if "length_ratio" in needed:
+        tallies["length_ratio"] = ratio([len(o.split()) for o in outputs], [len(s.split()) for s in sources])
+    return tallies
+
+
+def _paper_tally(direction: Direction, dictionary: Mapping[str, int]) -> Tally:
+    from masker.evaluation.paper_bleu import paper_bleu
+
+    reference = direction.references[0] if direction.paper_reference is None else direction.paper_reference
+    return paper_bleu(direction.sources, direction.outputs, reference, dictionary=dictionary)
+
+
+def _accepted(judge: StyleJudge, direction: Direction) -> list[bool]:
+    if direction.to not in judge.domains:
+        raise unknown("domain", direction.to, list(judge.domains))
+    return [domain == direction.to for domain in judge.predict(direction.outputs)]
+
+
+def _flat(figures: Mapping[str, Figure]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, figure in figures.items():
+        flat[name] = round(figure.value, 4)
+        flat[f"{name}_ci"] = [round(figure.low, 4), round(figure.high, 4)]
+    return flat
+
+
+def _with_joint(figures: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    if "bleu" in figures and "style_accuracy" in figures:
+        return {**figures, "joint": np.sqrt(figures["bleu"] * figures["style_accuracy"])}
+    return figures

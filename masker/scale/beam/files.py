@@ -1,0 +1,256 @@
+"""Whole files through Beam: inputs are cut into blocks, and every block becomes one shard of the output, in order.
+
+`cat out-*` is then what one machine would have written. A shard appears whole or not at all, whichever worker writes it
+and however often, so that a run can be continued: blocks whose shard is there are left out.
+"""
+
+import hashlib
+import json
+import os
+import threading
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.metrics import Metrics, MetricsFilter
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.runner import PipelineState
+
+from masker.core.editing import Rewrite
+from masker.errors import MaskerError
+from masker.scale.beam import EditTexts, Failure
+from masker.scale.beam.blocks import Block, located, plan, read
+from masker.scale.parallel import Job, render
+from masker.scale.silver import COLUMNS, SilverSettings, as_row, similarity
+
+FORMATS = {".txt": "lines", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet"}
+
+
+@dataclass(frozen=True)
+class Shards:
+    """Where a run writes: `out.jsonl` becomes out-00000-of-00012.jsonl and so on."""
+
+    output: str
+    count: int
+    format: str
+    column: str | None = None
+    silver: SilverSettings | None = None
+
+    def name(self, shard: int, kind: str = "") -> str:
+        prefix, ending = os.path.splitext(self.output)
+        return f"{prefix}{kind}-{shard:05d}-of-{self.count:05d}{'.jsonl' if kind else ending}"
+
+    @property
+    def scratch(self) -> str:
+        return os.path.splitext(self.output)[0] + ".temp"
+
+    @property
+    def card(self) -> str:
+        return os.path.splitext(self.output)[0] + ".run.json"
+
+
+class _Read(beam.DoFn):
+    def __init__(self, shards: Shards) -> None:
+        self.shards = shards
+
+    def process(self, block: Block) -> Iterator[tuple[Block, list[Any]]]:
+        texts = [text for text, _, _ in read(block, self.shards.column)]
+        if self.shards.silver is not None:  # pairs are columns, which a text must not part
+            texts = [text.replace("\t", " ") if isinstance(text, str) else text for text in texts]
+        yield block, texts
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+class _Write(beam.DoFn):
+    """Puts a shard in its place. Ends of lines and other fields are read once more: they need not travel."""
+
+    def __init__(self, shards: Shards) -> None:
+        self.shards = shards
+
+    def process(self, pair: tuple[Block, list[Any]]) -> Iterator[int]:
+        block, outcomes = pair
+        rows = list(zip(outcomes, read(block, self.shards.column), strict=True))
+        failed = [outcome.to_dict() for outcome in outcomes if isinstance(outcome, Failure)]
+        for record in failed:
+            record["key"] = [record["key"][0].path, record["key"][0].start, record["key"][1]]
+        if failed:  # first: where the shard is there, so is this
+            self._put("-failed", block, "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in failed).encode())
+        self._put("", block, self._bytes(block, rows))
+        yield len(outcomes)
+
+    def _put(self, kind: str, block: Block, data: bytes) -> None:
+        scratch = FileSystems.join(self.shards.scratch, uuid.uuid4().hex)
+        with FileSystems.create(scratch, compression_type="uncompressed") as file:
+            file.write(data)
+        FileSystems.rename([scratch], [self.shards.name(block.shard, kind)])
+
+    def _bytes(self, block: Block, rows: list[tuple[Any, tuple[Any, str, dict[str, Any]]]]) -> bytes:
+        if self.shards.silver is not None:
+            header = "\t".join(COLUMNS) + "\n" if block.shard == 0 else ""
+            return (header + "".join(self._pairs([outcome for outcome, _ in rows], self.shards.silver))).encode()
+        if self.shards.format == "parquet":
+            return _parquet([{**fields, **_dict(outcome)} for outcome, (_, _, fields) in rows])
+        if self.shards.format == "jsonl":
+            records = [{**fields, **_dict(outcome)} for outcome, (_, _, fields) in rows]
+            return "".join(json.dumps(r, ensure_ascii=False, default=str) + "\n" for r in records).encode()
+        return b"".join(_bare(outcome, ending, self.shards.format) for outcome, (_, ending, _) in rows)
+
+    def _pairs(self, outcomes: Sequence[Any], settings: SilverSettings) -> Iterator[str]:
+        for number, outcome in enumerate(outcomes, 1):
+            why = _why_no_pair(outcome, settings)
+            Metrics.counter("masker", "silver_" + (why or "kept")).inc()
+            if why is None:
+                yield as_row(number, outcome, similarity(outcome.source, outcome.text), settings.synthetic)
+
+
+def _why_no_pair(outcome: Any, settings: SilverSettings) -> str | None:
+    """By the names of silver.REASONS."""
+    if isinstance(outcome, Failure):
+        return "too_long"
+    if not outcome.source.strip():
+        return "blank"
+    if outcome.text == outcome.source:
+        return "unchanged"
+    if not outcome.score > settings.min_score:
+        return "score"
+    return "similarity" if similarity(outcome.source, outcome.text) < settings.min_similarity else None
+
+
+def _dict(outcome: Any) -> dict[str, Any]:
+    if isinstance(outcome, Rewrite):
+        return outcome.to_dict()
+    source = outcome.to_dict()["source"]
+    said = {"from": None, "to": None, "edits": [], "reason": "failed: " + outcome.reason}
+    return {"source": source, "text": source, **said}
+
+
+def _bare(outcome: Any, ending: str, format: str) -> bytes:
+    """A line of text; what could not be edited comes out as it went in, so that no line is lost."""
+    if isinstance(outcome, Rewrite):
+        if "\n" in outcome.text:  # from a JSON or Parquet field
+            flat = (outcome.source.replace("\n", " "), outcome.text.replace("\n", " "))
+            outcome = Rewrite(*flat, outcome.from_, outcome.to)
+        return render(outcome, ending, format).encode()
+    source = outcome.source if isinstance(outcome.source, bytes) else str(outcome.source).replace("\n", " ").encode()
+    return (source.replace(b"\t", b" ") + b"\t" + source if format == "tsv" else source) + ending.encode()
+
+
+def _parquet(records: list[dict[str, Any]]) -> bytes:
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    numbers = {"start": pa.int64(), "end": pa.int64(), "old": pa.string(), "new": pa.string()}
+    edit = pa.struct({**numbers, "score": pa.float64(), "target_score": pa.float64(), "source_score": pa.float64()})
+    texts = {name: pa.string() for name in ("source", "text", "from", "to", "reason")}
+    ours = {**texts, "edits": pa.list_(edit)}
+    others = dict.fromkeys(name for record in records for name in record if name not in ours)
+    columns: dict[str, Any] = {name: pa.array([r.get(name) for r in records]) for name in others}
+    columns |= {name: pa.array([r.get(name) for r in records], kind) for name, kind in ours.items()}
+    sink = pa.BufferOutputStream()
+    write_table(pa.table(columns), sink)
+    return bytes(sink.getvalue())
+
+
+# -- a run -------------------------------------------------------------------------------------------------------------
+
+
+def run(
+    job: Job,
+    inputs: Sequence[str],
+    output: str,
+    *,
+    format: str | None = None,
+    column: str | None = None,
+    shards: int | None = None,
+    silver: SilverSettings | None = None,
+    device: str | None = None,
+    resume: bool = False,
+    options: Sequence[str] = (),
+) -> dict[str, int]:
+    """Edit files on the runner that `options`, Beam's own, name. Gives Masker's counters, and `shards` written."""
+    ending = os.path.splitext(output)[1].lower()
+    format = format or FORMATS.get(ending, ending)
+    if format not in FORMATS.values():
+        raise MaskerError(f"unknown format '{format}'; known: {', '.join(FORMATS.values())}")
+    pipeline_options = PipelineOptions(list(options))
+    FileSystems.set_options(pipeline_options)
+    blocks = plan(inputs, shards)
+    target = Shards(located(output), len(blocks), format, column, silver)
+    made: dict[str, Any] = {"job": asdict(job), "output": asdict(target)}
+    made["blocks"] = hashlib.sha256(json.dumps([asdict(block) for block in blocks]).encode()).hexdigest()
+    todo = _remaining(blocks, target, made, resume)
+    counts: dict[str, int] = {}
+    if todo:
+        _check(job)
+        _begin(target, made)
+        with _worker_deaths():
+            pipeline = beam.Pipeline(options=pipeline_options)
+            fields = {name: value for name, value in vars(job).items() if name != "options"}
+            edit = EditTexts(device=device, **fields, **job.options)
+            edited = pipeline | beam.Create(todo) | beam.Reshuffle() | beam.ParDo(_Read(target)) | edit
+            edited.edited | beam.ParDo(_Write(target))
+            result = pipeline.run()
+            if result.wait_until_finish() not in (None, PipelineState.DONE):
+                raise MaskerError(
+                    f"the pipeline ended as {result.state}; see the runner's log, and go on with --resume"
+                )
+        found = result.metrics().query(MetricsFilter().with_namespace("masker"))["counters"]
+        counts = {m.key.metric.name: m.result for m in found}
+    with suppress(Exception):
+        FileSystems.delete([target.scratch])
+    return {**counts, "shards": len(todo)}
+
+
+def _remaining(blocks: list[Block], target: Shards, made: dict[str, Any], resume: bool) -> list[Block]:
+    """The blocks whose shard is not there yet. Shards of another run are never mixed in."""
+    prefix, ending = os.path.splitext(target.output)
+    there = {file.path for file in FileSystems.match([f"{prefix}-*-of-*{ending}"])[0].metadata_list}
+    there = {path for path in there if not path.startswith(f"{prefix}-failed-")}
+    if there and not resume:
+        raise MaskerError(f"{min(there)} is there already; go on with --resume, or remove it and its like")
+    if there:
+        if not FileSystems.exists(target.card):
+            raise MaskerError(f"{target.card} is missing, so it is not known how {min(there)} was made; remove both")
+        with FileSystems.open(target.card) as file:
+            if json.loads(file.read()) != json.loads(json.dumps(made)):
+                raise MaskerError(f"{target.card} tells of a run with other inputs or options; resume it with the same")
+    done = {os.path.basename(path) for path in there}
+    return [block for block in blocks if os.path.basename(target.name(block.shard)) not in done]
+
+
+def _begin(target: Shards, made: dict[str, Any]) -> None:
+    if not FileSystems.exists(target.scratch):
+        with suppress(OSError):  # object stores have no folders
+            FileSystems.mkdirs(target.scratch)
+    with FileSystems.create(target.card, compression_type="uncompressed") as file:
+        file.write(json.dumps(made, indent=1).encode())
+
+
+def _check(job: Job) -> None:
+    """A misspelt domain or folder is better heard of here than from a log of a thousand workers."""
+    if job.model is None or "://" not in job.model:
+        job.load("cpu")
+
+
+class _worker_deaths:
+    """Beam's local runner waits for ever for a worker that was killed. Here that ends the run, with one line."""
+
+    def __enter__(self) -> None:
+        self.before = threading.excepthook
+
+        def hook(args: threading.ExceptHookArgs) -> None:
+            if "Worker subprocess exited" in str(args.exc_value):
+                os.write(2, b"masker: a worker died; what is done is kept: go on with --resume\n")
+                os._exit(1)
+            self.before(args)
+
+        threading.excepthook = hook
+
+    def __exit__(self, *_: object) -> None:
+        threading.excepthook = self.before

@@ -1,0 +1,105 @@
+"""Setting the search editor's knobs without parallel data: on held-out lines, by style accuracy and self-BLEU."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+import numpy as np
+
+from masker.api import Masker
+from masker.errors import MaskerError
+from masker.evaluation.bleu import bleu
+from masker.evaluation.judges.base import Judge
+from masker.evaluation.normalise import normalise
+from masker.search.editor import choose, conclude, find
+from masker.search.ranking import Ranking, Style
+
+STRENGTHS = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99)
+EDITS = (1, 2, 3)
+SCORES = (0.0, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Knobs and what they reach: `joint` is the geometric mean of style accuracy and self-BLEU."""
+
+    to: str
+    strength: float
+    max_edits: int
+    min_score: float
+    style_accuracy: float
+    self_bleu: float
+
+    @property
+    def joint(self) -> float:
+        return math.sqrt(self.style_accuracy * self.self_bleu)
+
+    @property
+    def knobs(self) -> dict[str, float]:
+        return {name: asdict(self)[name] for name in ("strength", "max_edits", "min_score")}
+
+
+def tune(
+    masker: Masker,
+    lines: Mapping[str, Sequence[str]],
+    judge: Judge | None = None,
+    *,
+    report: Callable[[Trial], None] = lambda _: None,
+) -> dict[str, Trial]:
+    """The best knobs for every domain that is the counterpart of one with `lines`, and put into the model's settings.
+
+    Style is judged by `judge`; without one, by word n-grams learnt from half of the lines, the other half being edited.
+    """
+    if judge is None:
+        judge = Judge.fit({name: texts[1::2] for name, texts in lines.items()})
+        lines = {name: texts[::2] for name, texts in lines.items()}
+    best: dict[str, Trial] = {}
+    for source, texts in lines.items():
+        to = masker.model.counterpart(source)
+        if to is None or to not in judge.domains:
+            raise MaskerError(f"nothing judges whether texts read as '{to}'; give lines of that domain too")
+        for trial in _trials(masker, judge, texts, source, to):
+            report(trial)
+            if to not in best or trial.joint > best[to].joint:
+                best[to] = trial
+        known = masker.model.settings.search.get(to, {})
+        masker.model.settings.search[to] = {
+            **known,
+            **best[to].knobs,
+        }  # what else is set for the domain stays so
+    return best
+
+
+def _trials(masker: Masker, judge: Judge, texts: Sequence[str], source: str, to: str) -> Iterator[Trial]:
+    task, style, longest = masker.searching(to, source)
+    style = _Remembering(**vars(style))
+    known = masker.model.settings.search.get(to, {})
+    ranking = Ranking(**{name: value for name, value in known.items() if name not in ("max_edits", "min_score")})
+    units = find(task, style, texts, replace(ranking, strength=max(STRENGTHS)), longest=longest)
+    for strength in STRENGTHS:
+        ranking = replace(ranking, strength=strength)
+        drafted = [replace(unit, candidates=list(unit.candidates), drafts=[]) for unit in units]
+        choose(task, style, texts, drafted, ranking, max_edits=max(EDITS), min_score=0.0)
+        for max_edits in EDITS:
+            rewrites = conclude(task, texts, drafted, ranking, max_edits=max_edits, min_score=-math.inf)
+            for min_score in SCORES:
+                outputs = [r.text if r.score > min_score else r.source for r in rewrites]
+                right = 100 * sum(domain == to for domain in judge.predict(outputs)) / len(texts)
+                yield Trial(to, strength, max_edits, min_score, right, _self_bleu(texts, outputs))
+
+
+@dataclass(frozen=True)
+class _Remembering(Style):
+    """Reads every text only once: trials differ in few of them."""
+
+    known: dict[str, float] = field(default_factory=dict)
+
+    def of_encoder(self, texts: Sequence[str]) -> np.ndarray:
+        fresh = [text for text in dict.fromkeys(texts) if text not in self.known]
+        self.known.update(zip(fresh, super().of_encoder(fresh).tolist(), strict=True))
+        return np.array([self.known[text] for text in texts])
+
+
+def _self_bleu(texts: Sequence[str], outputs: Sequence[str]) -> float:
+    tally = bleu([normalise(text) for text in outputs], [[normalise(text) for text in texts]])
+    return float(tally.figures(np.ones((1, len(texts))))[0])

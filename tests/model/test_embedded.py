@@ -1,0 +1,67 @@
+"""The embedded model: it is there, it is small, it needs no network, and it does what the README says."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from masker import Masker
+from masker.model.folder import EMBEDDED
+
+
+@pytest.fixture(scope="module")
+def masker() -> Masker:
+    return Masker.from_pretrained(device="cpu")
+
+
+def test_it_takes_at_most_30_megabytes() -> None:
+    assert sum(path.stat().st_size for path in EMBEDDED.iterdir()) <= 30_000_000
+
+
+def test_its_domains_are_each_others_counterpart(masker: Masker) -> None:
+    pairs = {"negative": "positive", "split": "fused"}
+    assert masker.model.settings.domains == pairs | {b: a for a, b in pairs.items()}
+    assert masker.model.settings.n_p == 4
+
+
+@pytest.mark.parametrize(
+    ("source", "to", "text"),
+    [
+        ("the worst pizza i have ever had .", "positive", "the best pizza i have ever had ."),
+        ("I do not recommend this place.", "positive", "I do recommend this place."),
+        ("Best coffee in town!", "negative", "Worst coffee in town!"),
+        ("We will definitely be back.", "negative", "We will not be back."),
+        ("The film won the award. The film was shot in Rome.", "fused", "The film won the award and was shot in Rome."),
+    ],
+)
+def test_it_rewrites(masker: Masker, source: str, to: str, text: str) -> None:
+    rewrite = masker.edit(source, to=to)
+    assert rewrite.text == text
+    for edit in reversed(rewrite.edits):
+        assert source[edit.start : edit.end] == edit.old
+        source = edit.apply(source)
+    assert source == text
+
+
+def test_the_papers_method_stays(masker: Masker) -> None:
+    source = "the worst pizza i have ever had ."
+    rewrite = masker.edit(source, to="positive", method="paper")
+    explained = masker.explain(source, to="positive")
+    assert rewrite.text == explained.rewrite.text == "the best pizza i have ever had ."
+    assert explained.chosen is not None
+    assert rewrite.score == pytest.approx(explained.chosen.score, abs=1e-4)
+
+
+def test_its_card_tells_how_it_was_made() -> None:
+    card = (EMBEDDED / "README.md").read_text("utf-8")
+    for stage in json.loads((EMBEDDED / "masker.json").read_text("utf-8"))["made"]:
+        assert stage["command"] in card
+        assert re.match(r"masker (pretrain|fit) ", stage["command"])
+        assert all(corpus["licence"] in card for corpus in stage["data"])
+
+
+def test_the_readme_shows_what_happens(masker: Masker) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    for source, text in re.findall(r'\$ echo "(.*?)" \| masker edit --to positive\n(.*)', readme):
+        assert masker.edit(source, to="positive").text == text

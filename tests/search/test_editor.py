@@ -1,0 +1,372 @@
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from conftest import DOMAINS, FIGURE_1, make_model
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy import CORPORA
+
+from masker import looking, search
+from masker.api import Masker
+from masker.core.editing import Rewrite
+from masker.core.spans import Span
+from masker.core.surface import Replacement
+from masker.errors import MaskerError
+from masker.model.bag_of_words import WordStyle
+from masker.search.editor import _units, search_texts
+from masker.search.infilling import Infill
+from masker.search.ranking import Candidate, Draft, Edited, Ranking, Unit, doubles
+
+ONLY_STYLE = Ranking(0.2, style=50.0)
+TEXTS = [
+    FIGURE_1,
+    "The food was terrible, and we don't like it!",
+    "so",
+    "it was n't good .",
+    "",
+    "I can't believe how RUDE they were; really (really) rude ...",
+]
+
+
+@pytest.fixture(scope="module")
+def masker() -> Masker:
+    return with_style()
+
+
+def with_style() -> Masker:
+    torch.manual_seed(0)
+    model = make_model("bert")
+    model.add_style()
+    model.words = WordStyle.fit(list(CORPORA.values()))
+    return Masker(model, device="cpu", exact=True)
+
+
+class Words:
+    """A style classifier that counts words: each of `good` raises the log-odds by 3, each of `bad` lowers them."""
+
+    def __init__(self, good: Sequence[str], bad: Sequence[str]) -> None:
+        self.good, self.bad, self.read = set(good), set(bad), 0
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        return np.stack([self.of_encoder(texts), self.of_words(texts)], 1)
+
+    def of_encoder(self, texts: Sequence[str]) -> np.ndarray:
+        self.read += len(texts)
+        return self.of_words(texts)
+
+    def of_words(self, texts: Sequence[str]) -> np.ndarray:
+        odds = [3 * sum((w in self.good) - (w in self.bad) for w in t.lower().split()) - 1 for t in texts]
+        return np.asarray(-np.log1p(np.exp(-np.array(odds, dtype=float))))
+
+
+def test_edits_lead_from_source_to_text(masker: Masker) -> None:
+    rewrites = masker.edit(TEXTS, to="positive", method="search", strength=0.99, min_score=-100.0)
+    assert any(r.edits for r in rewrites)
+    for rewrite in rewrites:
+        text = rewrite.source
+        for edit in reversed(rewrite.edits):
+            assert text[edit.start : edit.end] == edit.old
+            text = edit.apply(text)
+        assert text == rewrite.text
+        assert (rewrite.text == rewrite.source) == (not rewrite.edits)
+        assert (rewrite.reason is None) == bool(rewrite.edits)
+
+
+def test_search_is_the_default_of_models_with_a_style_classifier(masker: Masker) -> None:
+    by_default = [r.text for r in masker.edit(TEXTS, to="positive")]
+    assert by_default == [r.text for r in masker.edit(TEXTS, to="positive", method="search")]
+    plain = Masker(make_model("bert"), device="cpu")
+    assert [r.text for r in plain.edit(TEXTS, to="positive")] == [
+        r.text for r in masker.edit(TEXTS, to="positive", method="paper")
+    ]
+    with pytest.raises(MaskerError, match="fit it again"):
+        plain.edit("so", to="positive", method="search")
+
+
+def test_what_cannot_be_is_said(masker: Masker) -> None:
+    with pytest.raises(MaskerError, match="known: search, paper"):
+        masker.edit("so", to="positive", method="serach")
+    with pytest.raises(MaskerError, match="between 0 and 1"):
+        masker.edit("so", to="positive", strength=1.0)
+    with pytest.raises(MaskerError, match="belongs to the search editor"):
+        masker.edit("so", to="positive", method="paper", strength=0.5)
+    with pytest.raises(MaskerError, match="at least 1"):
+        masker.edit("so", to="positive", max_edits=0)
+
+
+def test_a_text_that_reads_as_the_target_is_left_alone(masker: Masker) -> None:
+    task, _, _ = masker.searching("positive")
+    style = Words(["great"], ["terrible"])
+    sources = ["the food was great great .", "the food was terrible ."]
+    done, todo = search_texts(task, style, sources, ranking=Ranking(0.9), max_edits=1, min_score=-math.inf)
+    assert done.text == done.source
+    assert re.fullmatch(r"it reads as positive already \(0\.99\)", done.reason or "")
+    assert todo.edits
+
+
+def test_a_second_edit_is_made_only_where_the_first_was_not_enough(
+    masker: Masker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, _, _ = masker.searching("positive")
+    monkeypatch.setattr(search, "JUDGED", 10_000)
+    sources = ["the food was terrible .", "terrible people and the staff was rude ."]
+    style = Words([], ["terrible", "rude"])
+    one, two = search_texts(task, style, sources, ranking=ONLY_STYLE, max_edits=3, min_score=0.0)
+    assert len(one.edits) == 1
+    assert len(two.edits) == 2
+    assert not {"terrible", "rude"} & set(two.text.split())
+    single = search_texts(task, style, sources, ranking=ONLY_STYLE, max_edits=1, min_score=0.0)
+    assert [len(r.edits) for r in single] == [1, 1]
+
+
+def test_a_word_that_does_not_fit_is_worth_another_edit(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, _, _ = masker.searching("positive")
+    style = Words([], ["terrible"])
+
+    def most_edits(misfit: float) -> int:
+        monkeypatch.setattr(search, "MISFIT", misfit)
+        (rewrite,) = search_texts(
+            task,
+            style,
+            ["the food was terrible and we like it ."],
+            ranking=ONLY_STYLE,
+            max_edits=2,
+            min_score=-1e9,
+            top=100,
+        )  # it is sure enough after one edit
+        return max(len(option.edits) for option in rewrite.alternatives or ())
+
+    assert most_edits(0.0) == 2
+    assert most_edits(math.inf) == 1
+
+
+def test_a_word_that_speaks_for_the_source_is_worth_another_edit(
+    masker: Masker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, _, _ = masker.searching("positive")
+    monkeypatch.setattr(search, "MISFIT", math.inf)
+
+    def most_edits(spoken: float, rest: float = 1.0) -> int:
+        monkeypatch.setattr(looking, "SPOKEN", spoken)
+        style, source = Words([], ["terrible"]), "the food was terrible and we like it ."
+        ranking = Ranking(0.2, style=50.0, rest=rest)  # it is sure enough after one edit
+        (rewrite,) = search_texts(task, style, [source], ranking=ranking, max_edits=2, min_score=-1e9, top=100)
+        return max(len(option.edits) for option in rewrite.alternatives or ())
+
+    assert most_edits(-100.0) == 2
+    assert most_edits(100.0) == 1
+    assert most_edits(-100.0, rest=0.0) == 1
+
+
+def test_further_candidates_are_for_the_words_that_have_to_go(masker: Masker) -> None:
+    task, _, _ = masker.searching("positive")
+    text = masker.model.vocabulary.read("the food was terrible and we like it .")
+    unit = Unit(0, text, Span(0, len(text.words)), np.zeros(2))
+    part = Candidate(Infill(0, (), 0.0, 0.0), Replacement(4, 8, "pasta"), 0.0, 0.0)
+    edited = Edited(task.vocabulary, unit, [part])
+
+    def around(misfits: tuple[tuple[float, int], ...], leftovers: tuple[int, ...]) -> set[Span]:
+        draft = Draft((part,), "", np.zeros(2), 0.0, misfits, leftovers)
+        return set(search._misfitting(task, unit, draft, edited))
+
+    like = {Span(6, 7), Span(5, 7), Span(6, 8)}
+    assert around((), (6,)) == around(((-1.0, 6),), ()) == like
+    assert around(((-1.0, 6), (0.5, 3)), ()) == like  # what has become likelier stays
+    assert like < around(((-1.0, 6),), (3,))
+
+
+def test_further_candidates_see_the_edits_before_them(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, _, _ = masker.searching("positive")
+    asked: list[str] = []
+    plain = search._infiller
+    monkeypatch.setattr(search, "MISFIT", 0.0)
+    monkeypatch.setattr(
+        search, "_infiller", lambda t, texts, spans: asked.extend(x.source for x in texts) or plain(t, texts, spans)
+    )
+    source = "the food was terrible and we like it and the people ."
+    style = Words([], ["terrible"])
+    (rewrite,) = search_texts(task, style, [source], ranking=ONLY_STYLE, max_edits=2, min_score=-1e9, top=20)
+    singles = {r.text for r in rewrite.alternatives or () if len(r.edits) == 1}
+    assert asked[0] == source
+    assert 1 <= len(asked[1:]) <= search.WIDTH
+    assert set(asked[1:]) <= singles
+
+
+def test_edits_that_gain_too_little_are_not_made(masker: Masker) -> None:
+    (best,) = masker.edit([FIGURE_1], to="positive", strength=0.99, min_score=-100.0)
+    assert best.score > -100
+    (none,) = masker.edit([FIGURE_1], to="positive", strength=0.99, min_score=best.score + 0.01)
+    assert none.text == FIGURE_1
+    assert none.reason == f"no edit scores above {best.score + 0.01:g}"
+    (same,) = masker.edit([FIGURE_1], to="positive", strength=0.99, min_score=best.score - 0.01)
+    assert same == best
+
+
+def test_the_best_rewrites_are_listed(masker: Masker) -> None:
+    (rewrite,) = masker.edit([FIGURE_1], to="positive", strength=0.99, min_score=-100.0, top=3)
+    assert rewrite.alternatives
+    assert len(rewrite.alternatives) == 3
+    assert rewrite.alternatives[0].text == rewrite.text
+    scores = [a.score for a in rewrite.alternatives]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_what_is_protected_or_forbidden_stays_so(masker: Masker) -> None:
+    options = {"strength": 0.99, "min_score": -100.0, "max_edits": 3}
+    free = masker.edit(TEXTS, to="positive", **options)
+    new = {word for r in free for e in r.edits for word in e.new.lower().split()}
+    kept = masker.edit(TEXTS, to="positive", protect="food|born in", forbid=new, **options)
+    for source, rewrite in zip(TEXTS, kept, strict=True):
+        for found in re.findall("food|born in", source):
+            assert found in rewrite.text
+        assert not {w.lower() for e in rewrite.edits for w in e.new.split()} & new
+
+
+def test_no_edit_doubles_a_word(masker: Masker) -> None:
+    for rewrite in masker.edit(TEXTS, to="positive", strength=0.99, min_score=-100.0, max_edits=3, top=30):
+        for option in rewrite.alternatives or ():
+            assert doubles(option.text) <= doubles(option.source)
+
+
+def test_edits_of_one_rewrite_are_apart(masker: Masker) -> None:
+    for rewrite in masker.edit(TEXTS, to="positive", strength=0.999, min_score=-100.0, max_edits=3, top=30):
+        for option in rewrite.alternatives or ():
+            for a, b in zip(option.edits, option.edits[1:], strict=False):
+                assert a.end < b.start
+
+
+def test_a_long_text_is_edited_sentence_by_sentence(masker: Masker) -> None:
+    task, _, _ = masker.searching("positive")
+    text = "the food was terrible . the staff was rude . we like it ."
+    style = Words([], ["terrible", "rude"])
+    (rewrite,) = search_texts(task, style, [text], ranking=ONLY_STYLE, max_edits=1, min_score=-100.0, longest=6)
+    assert len(rewrite.edits) == 2  # one in each sentence that needs it
+    assert rewrite.text.endswith("we like it .")
+
+
+def test_a_place_between_two_units_belongs_to_one_of_them(masker: Masker) -> None:
+    text = masker.model.vocabulary.read("the food . the staff .")
+    one, two = (Unit(0, text, Span(*words), np.zeros(2)) for words in ((0, 3), (3, 6)))
+    assert [u.has(Span(3, 3)) for u in (one, two)] == [False, True]
+    assert [u.has(Span(6, 6)) for u in (one, two)] == [False, True]
+    assert [u.has(Span(0, 0)) for u in (one, two)] == [True, False]
+    assert [u.has(Span(2, 4)) for u in (one, two)] == [False, False]
+    assert [u.has(Span(0, 3)) for u in (one, two)] == [True, False]
+
+
+@given(st.lists(st.integers(1, 7), min_size=1, max_size=6), st.integers(4, 30))
+def test_units_are_whole_sentences_that_fit(sizes: list[int], longest: int) -> None:
+    vocabulary = UNIT_VOCABULARY
+    text = vocabulary.read(" ".join(" ".join(["food"] * size) + " ." for size in sizes))
+    units = list(_units(text, longest))
+    assert [u.start for u in units] == [0, *(u.stop for u in units[:-1])]
+    assert units[-1].stop == len(text.words)
+    for unit in units:
+        assert text.word(unit.stop - 1) == "."
+        sentences = sum(text.word(i) == "." for i in range(unit.start, unit.stop))
+        assert sentences == 1 or unit.stop - unit.start <= longest
+
+
+@given(st.integers(1, 40), st.integers(1, 30))
+def test_a_text_without_a_sentence_end_is_one_unit(size: int, longest: int) -> None:
+    text = UNIT_VOCABULARY.read(" ".join(["food"] * size))
+    assert list(_units(text, longest)) == [Span(0, size)]
+
+
+def test_a_long_line_without_a_full_stop_is_edited(masker: Masker) -> None:
+    task, style, _ = masker.searching("positive")
+    text = " ".join(["the food was terrible and"] * 5)
+    (rewrite,) = search_texts(task, style, [text], ranking=ONLY_STYLE, max_edits=1, min_score=-100.0, longest=6)
+    assert rewrite.edits
+
+
+UNIT_VOCABULARY = make_model("bert").vocabulary
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.text(alphabet="abc .!?'\tÀ–\u200b", max_size=40))
+def test_any_text_can_be_searched(text: str) -> None:
+    task, style, longest = ANY.searching("positive")
+    (rewrite,) = search_texts(
+        task, style, [text], ranking=Ranking(0.9), max_edits=2, min_score=-math.inf, longest=longest
+    )
+    edited = text
+    for edit in reversed(rewrite.edits):
+        edited = edit.apply(edited)
+    assert edited == rewrite.text
+
+
+ANY = with_style()
+
+
+VOCABULARY = ["the", "food", "was", "terrible", "and", "we", "like", "it", "good", "bad", "rude", "so", "not", ".", ","]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=9).map(" ".join), min_size=20, max_size=20),
+    st.sampled_from([0.3, 0.6, 0.9]), st.sampled_from([1, 2, 3]), st.sampled_from([0, 5]), st.sampled_from([0.0, 9.0]),
+)  # fmt: skip
+def test_what_is_skipped_changes_nothing(
+    texts: list[str], strength: float, max_edits: int, top: int, rest: float
+) -> None:
+    """Neither the classifier nor the close look is asked about drafts that could not win."""
+    task, style, longest = ANY.searching("positive")
+    options = {
+        "ranking": Ranking(strength, similarity=2.0, rest=rest),
+        "max_edits": max_edits,
+        "top": top,
+        "longest": longest,
+    }
+
+    def searched() -> list[Rewrite]:
+        return search_texts(task, style, texts, min_score=-math.inf, **options)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(looking, "SPOKEN", 0.0)  # nothing in a random model would speak more clearly
+        some = searched()
+        patch.setattr(search, "ASKED", 10_000)
+        patch.setattr(search, "LOOKED", 10_000)
+        everything = searched()
+    for one, other in zip(some, everything, strict=True):
+        options_ = [(one, other), *zip(one.alternatives or (), other.alternatives or (), strict=True)]
+        for a, b in options_:
+            assert a.score == pytest.approx(b.score, abs=1e-4)
+            assert a.text == b.text or a.edits != b.edits  # other edits only where they score the same
+
+
+def test_the_classifier_reads_only_what_could_win(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, _, _ = masker.searching("positive")
+
+    def read(asked: int) -> int:
+        monkeypatch.setattr(search, "ASKED", asked)
+        style = Words([], ["terrible"])
+        search_texts(
+            task, style, ["the food was terrible ."], ranking=Ranking(0.2, similarity=50.0), max_edits=1, min_score=0.0
+        )
+        return style.read
+
+    assert search.FINALISTS < read(1) < read(1000)
+
+
+def test_units_put_their_candidates_in_place(masker: Masker) -> None:
+    text = masker.model.vocabulary.read("the food was terrible .")
+    unit = Unit(0, text, Span(0, 5), np.zeros(2))
+    a = Candidate(Infill(0, (), 0.0, 0.0), Replacement(0, 3, "our"), 0.0, 0.0)
+    b = Candidate(Infill(0, (), 0.0, 0.0), Replacement(13, 21, "good"), 0.0, 0.0)
+    assert unit.put([b, a]) == "our food was good ."
+
+
+def test_the_style_classifier_compares_the_two_domains(masker: Masker) -> None:
+    task, style, _ = masker.searching("positive")
+    _, other, _ = masker.searching("negative")
+    p = np.exp(style(TEXTS)) + np.exp(other(TEXTS))
+    np.testing.assert_allclose(p, 1, atol=1e-5)
+    assert DOMAINS == ("negative", "positive")
+    one = Masker(masker.model, device="cpu", exact=True, batch_tokens=1).searching("positive")[1]
+    np.testing.assert_allclose(style(TEXTS), one(TEXTS), atol=1e-5)
+    assert task.from_ == "negative"
