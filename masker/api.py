@@ -13,7 +13,7 @@ import numpy as np
 
 from masker.core.editing import Edit, Rewrite, Task, begin_edits, best_edits, candidates, finished
 from masker.core.runtime import Runtime
-from masker.core.scoring import Side
+from masker.core.scoring import DomainScorer
 from masker.errors import MaskerError, unknown
 
 if TYPE_CHECKING:  # an exported model runs without torch
@@ -125,7 +125,7 @@ class Masker:
         self._source_runtime = _runtime(source_model, device, exact=exact) if source_model else self._runtime
         self.batch_tokens = batch_tokens or self._runtime.batch_tokens
         # spans that cannot win any more are left out, one after the other, which a GPU has no time for
-        self.prune = not self._runtime.ahead if prune is None else prune
+        self.prune = not self._runtime.prefetch if prune is None else prune
 
     @classmethod
     def from_pretrained(
@@ -222,7 +222,7 @@ class Masker:
         if shared["max_edits"] < 1 or top < 0:
             raise MaskerError(f"max_edits is {shared['max_edits']} and top {top}: need at least 1 and 0")
         if chosen == "paper":
-            return partial(begin_edits, task, **shared), self._runtime.chunk, self._runtime.ahead
+            return partial(begin_edits, task, **shared), self._runtime.chunk, self._runtime.prefetch
         from masker.search.editor import search_texts
         from masker.search.ranking import Ranking
 
@@ -245,11 +245,11 @@ class Masker:
         from masker.search.ranking import Style
 
         names, longest = self.model.domains, self.model.settings.longest
-        assert self.model.words
+        assert self.model.bag_of_words
         assert task.from_
         runtime = self._runtime.exact or self._runtime
         style = Style(runtime, task.vocabulary, task.frame, task.window, names.index(task.to),
-                      names.index(task.from_), self.model.words, self.batch_tokens)  # fmt: skip
+                      names.index(task.from_), self.model.bag_of_words, self.batch_tokens)  # fmt: skip
         return style, max((longest[name] for name in (task.to, task.from_) if name in longest), default=None)
 
     def explain(
@@ -328,20 +328,22 @@ class Masker:
             raise MaskerError(f"the text is to go from '{from_}' to '{to}': name two different domains")
         source = None
         if from_ is not None:
-            source = Side(self._source_runtime, other.vocabulary.domain(other.check_domain(from_)))
+            source = DomainScorer(self._source_runtime, other.vocabulary.domain(other.check_domain(from_)))
         try:
             pattern = re.compile(protect) if protect else None
         except re.error as error:
             raise MaskerError(f"'{protect}' is no valid pattern: {error}") from error
         task = Task(
             vocabulary=model.vocabulary, frame=model.frame, window=min(model.settings.window, other.settings.window),
-            to=to, from_=from_, target=Side(self._runtime, model.vocabulary.domain(to)),
+            to=to, from_=from_, target=DomainScorer(self._runtime, model.vocabulary.domain(to)),
             source=source if source_score else None, protect=pattern,
             forbid=frozenset([forbid] if isinstance(forbid, str) else forbid), batch_tokens=self.batch_tokens,
             prune=self.prune,
         )  # fmt: skip
         if self._runtime.exact:
-            sides = [Side(self._runtime.exact, side.token) if side else None for side in (task.target, task.source)]
+            sides = [
+                DomainScorer(self._runtime.exact, side.token) if side else None for side in (task.target, task.source)
+            ]
             task = replace(task, exact=replace(task, target=sides[0], source=sides[1]))  # type: ignore[arg-type]
         return task
 

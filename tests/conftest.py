@@ -23,7 +23,7 @@ from transformers import (
 
 from masker.api import Masker
 from masker.core.editing import Task
-from masker.core.scoring import Side
+from masker.core.scoring import DomainScorer
 from masker.core.vocabulary import Vocabulary
 from masker.model.padded_mlm import PaddedMLM, Settings
 from masker.runtime.torch import TorchRuntime
@@ -138,15 +138,22 @@ def make_model(family: str = "bert", domains: tuple[str, ...] = DOMAINS, *, seed
 
 
 def make_task(
-    model: PaddedMLM, *, runtime: Any = None, source: Side | bool | None = True, domains: Any = DOMAINS, **options: Any
+    model: PaddedMLM,
+    *,
+    runtime: Any = None,
+    source: DomainScorer | bool | None = True,
+    domains: Any = DOMAINS,
+    **options: Any,
 ) -> Task:
     """From the first of the domains to the last of them."""
     runtime = runtime or TorchRuntime(model, "cpu")
     v = model.vocabulary
     if isinstance(source, bool):
-        source = Side(runtime, v.domain(domains[0])) if source else None
+        source = DomainScorer(runtime, v.domain(domains[0])) if source else None
     values = {"window": model.settings.window, "from_": domains[0], **options}
-    return Task(v, model.frame, to=domains[-1], target=Side(runtime, v.domain(domains[-1])), source=source, **values)
+    return Task(
+        v, model.frame, to=domains[-1], target=DomainScorer(runtime, v.domain(domains[-1])), source=source, **values
+    )
 
 
 @pytest.fixture(scope="session", params=FAMILIES)

@@ -62,7 +62,7 @@ def test_texts_that_are_begun_before_others_are_finished_come_out_in_order(
 ) -> None:
     model = maskers("bert").model
     masker, plain = (Masker(model, device="cpu", prune=prune) for _ in range(2))
-    masker._runtime.ahead = ahead
+    masker._runtime.prefetch = ahead
     read: list[str] = []
 
     def texts() -> Iterator[str]:
@@ -80,7 +80,7 @@ def test_texts_that_are_begun_before_others_are_finished_come_out_in_order(
 
 def test_what_was_begun_before_an_error_comes_out(maskers: Callable[[str], Masker]) -> None:
     masker = Masker(maskers("bert").model, device="cpu", max_words=3)
-    masker._runtime.ahead = 2
+    masker._runtime.prefetch = 2
     rewrites = masker.edit_stream(["so bad", "so so", "this is a bit much"], to="positive", chunk=1)
     assert [next(rewrites).source, next(rewrites).source] == ["so bad", "so so"]
     with pytest.raises(MaskerError, match="text 3 has 5 words"):

@@ -22,7 +22,8 @@ def silver(
     out: Annotated[Path, typer.Option("--out", help="TSV to write; its state is kept beside it in OUT.json.")],
     from_: o.From = None,
     synthetic: Annotated[
-        str, typer.Option("--synthetic", help="Side of the pairs that rewritten text is put on: input or target.")
+        str,
+        typer.Option("--synthetic", help="Side of the pairs that rewritten text is put on: input or target."),
     ] = "input",
     min_score: Annotated[
         float | None, typer.Option("--min-score", help="Keep a pair only if its Score is above this.")

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from masker.core.padding import Frame
-from masker.core.scoring import Sheet, Side, SpanScores
+from masker.core.scoring import DomainScorer, ScoreTable, SpanScores
 from masker.core.spans import Span, enumerate_spans, protected_words
 from masker.core.surface import Replacement, infill_words, replacement
 from masker.core.text import Text, is_punctuation, split_words
@@ -96,8 +96,8 @@ class Task:
     window: int
     to: str
     from_: str | None
-    target: Side
-    source: Side | None  # None: a single domain, or the ablation without SourceScore
+    target: DomainScorer
+    source: DomainScorer | None  # None: a single domain, or the ablation without SourceScore
     protect: re.Pattern[str] | None = None
     forbid: Collection[str] = field(default_factory=frozenset)
     batch_tokens: int = 8192
@@ -145,7 +145,7 @@ class Task:
         return self._asked(self._sheet(texts, keep), keep, top, min_score)
 
     def _asked(
-        self, sheet: Sheet, keep: Sequence[Sequence[tuple[int, int]]], top: int, min_score: float
+        self, sheet: ScoreTable, keep: Sequence[Sequence[tuple[int, int]]], top: int, min_score: float
     ) -> list[SpanScores]:
         """The target domain asked about all of a sheet, the source domain about what can still win."""
         sheet.ask()
@@ -170,9 +170,9 @@ class Task:
 
     def _sheet(
         self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]], spans: list[list[Span]] | None = None
-    ) -> Sheet:
+    ) -> ScoreTable:
         spans = spans or [enumerate_spans(text, self.frame.n_p, k) for text, k in zip(texts, keep, strict=True)]
-        return Sheet(
+        return ScoreTable(
             texts, spans, target=self.target, source=self.source, frame=self.frame, window=self.window,
             allowed=self.allowed(), batch_tokens=self.batch_tokens,
         )  # fmt: skip

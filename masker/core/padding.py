@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from masker.core.runtime import Array, library
+from masker.core.runtime import Array, array_module
 
 if TYPE_CHECKING:  # an exported model runs without torch
     import torch
@@ -61,7 +61,7 @@ def mask_spans(
     Spans of a row are in order and apart. A span that starts after `hi` does not exist: its targets are IGNORE.
     NumPy arrays give NumPy arrays, tensors give tensors. `length` is that of the longest row, if it is known.
     """
-    n_p, xp, on = frame.n_p, *library(flat)
+    n_p, xp, on = frame.n_p, *array_module(flat)
     lo_, hi_ = lo[:, None], hi[:, None]
     real = starts <= hi_  # [B, m]
     widths = widths * real

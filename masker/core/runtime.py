@@ -21,18 +21,18 @@ class SlotScores:
 class Runtime(Protocol):
     """Who computes probabilities. `bias` [V] is -inf for pieces not to be infilled; `top` 0 asks for no best pieces.
 
-    `batch_tokens` and `chunk` are how many tokens a batch and texts a time suit it; `ahead`, how many such chunks
+    `batch_tokens` and `chunk` are how many tokens a batch and texts a time suit it; `prefetch`, how many such chunks
     should have been begun besides. `exact` is the same in float32, where this one is in int8.
     """
 
     batch_tokens: int
     chunk: int
-    ahead: int
+    prefetch: int
 
     @property
     def exact(self) -> "Runtime | None": ...
 
-    def put(self, array: np.ndarray) -> Array:
+    def to_device(self, array: np.ndarray) -> Array:
         """The array where inputs are best built: on the device that computes."""
         ...
 
@@ -45,7 +45,7 @@ class Runtime(Protocol):
         ...
 
 
-def library(array: Array) -> tuple[Any, dict[str, Any]]:
+def array_module(array: Array) -> tuple[Any, dict[str, Any]]:
     """NumPy or torch, whichever an array is of, and what its constructors need to be told to make another beside it."""
     if isinstance(array, np.ndarray):
         return np, {}

@@ -15,13 +15,13 @@ from itertools import accumulate, chain, pairwise
 import numpy as np
 
 from masker.core.padding import Frame, Masked, mask_spans
-from masker.core.runtime import Array, Runtime, library, moving
+from masker.core.runtime import Array, Runtime, array_module, moving
 from masker.core.spans import Span
 from masker.core.text import Text
 
 
 @dataclass(frozen=True)
-class Side:
+class DomainScorer:
     """One domain as the scorer sees it: who computes its probabilities, and the id of its token."""
 
     runtime: Runtime
@@ -67,16 +67,24 @@ def source_score(L3: np.ndarray, L4: np.ndarray) -> np.ndarray:
     return -np.maximum(0.0, L3 - L4) + 0.0  # no -0.0
 
 
-class Sheet:
+class ScoreTable:
     """The spans of several texts and their likelihoods: first L1 and L2 of all, then L3 and L4 of those that matter.
 
     `allowed` [V] says which pieces may be infilled.
     """
 
     def __init__(
-        self, texts: Sequence[Text], spans: Sequence[Sequence[Span]], *, target: Side, source: Side | None,
-        frame: Frame, window: int, allowed: np.ndarray, batch_tokens: int,
-    ) -> None:  # fmt: skip
+        self,
+        texts: Sequence[Text],
+        spans: Sequence[Sequence[Span]],
+        *,
+        target: DomainScorer,
+        source: DomainScorer | None,
+        frame: Frame,
+        window: int,
+        allowed: np.ndarray,
+        batch_tokens: int,
+    ) -> None:
         self.texts, self.spans = texts, spans
         self.ends = list(accumulate(map(len, spans), initial=0))  # rows of text k: ends[k] up to ends[k + 1]
         self.infills = np.zeros((self.ends[-1], frame.n_p), dtype=np.int64)
@@ -95,17 +103,17 @@ class Sheet:
     def begin(self, rows: np.ndarray | None = None, *, both: bool = False) -> Callable[[], None]:
         """As `ask`; what is returned waits for the answers and notes them."""
         side, other = self._target, self._source if both else None
-        put = side.runtime.put
-        flat, table, bias = put(self._flat), put(self._rows), put(self._bias)
+        to_device = side.runtime.to_device
+        flat, table, bias = to_device(self._flat), to_device(self._rows), to_device(self._bias)
         answers = []
         for batch in _batches(self._lengths, rows, self._budget):
-            masked = self._mask(flat, table[put(batch)], batch)
+            masked = self._mask(flat, table[to_device(batch)], batch)
             old = masked.targets[:, :, None]  # [B, n_p, 1] W and its [PAD]s
             t = side.runtime(masked.with_domain(side.token), masked.attention, masked.slots, old, bias)
             columns = [t.best[:, :, 0], _product(t.best_log_p), _product(t.asked_log_p)]
             if other:
                 columns.append(self._asked_source(other, masked, t.best))
-            answers.append((batch, library(old)[0].concatenate(columns, 1)))  # [B, n_p + 2 or 4]
+            answers.append((batch, array_module(old)[0].concatenate(columns, 1)))  # [B, n_p + 2 or 4]
         moved, n_p = _moving(answers), self._frame.n_p
 
         def note() -> None:
@@ -118,29 +126,31 @@ class Sheet:
     def ask_source(self, rows: np.ndarray) -> None:
         """Ask the source domain about the infills that the target domain has given for rows."""
         assert self._source
-        put = self._source.runtime.put
-        flat, table = put(self._flat), put(self._rows)
+        to_device = self._source.runtime.to_device
+        flat, table = to_device(self._flat), to_device(self._rows)
         answers = []
         for batch in _batches(self._lengths, rows, self._budget):
-            masked = self._mask(flat, table[put(batch)], batch)
-            answers.append((batch, self._asked_source(self._source, masked, put(self.infills[batch])[:, :, None])))
+            masked = self._mask(flat, table[to_device(batch)], batch)
+            answers.append(
+                (batch, self._asked_source(self._source, masked, to_device(self.infills[batch])[:, :, None]))
+            )
         for asked, answer in _moving(answers)():
             self.log_L[2:, asked] = answer.T
 
     def words(self) -> list[np.ndarray]:
         """Per text: log-likelihoods of its spans' words in the target domain, whatever it thinks of their number."""
         side, result = self._target, np.zeros(self.ends[-1])
-        put = side.runtime.put
-        flat, table = put(self._flat), put(self._rows)
+        to_device = side.runtime.to_device
+        flat, table = to_device(self._flat), to_device(self._rows)
         answers = []
         for batch in _batches(self._lengths, None, self._budget):
-            masked = self._mask(flat, table[put(batch)], batch)
+            masked = self._mask(flat, table[to_device(batch)], batch)
             width = self._rows[batch, 3]  # so many masks are not [PAD]; what is thought of the others does not matter
             most = max(1, width.max())
             slots, old = masked.slots[:, :most], masked.targets[:, :most, None]
             answer = side.runtime(masked.with_domain(side.token), masked.attention, slots, old, None, 0)
-            real = put(np.arange(most) < width[:, None])
-            answers.append((batch, library(old)[0].where(real, answer.asked_log_p[:, :, 0], 0.0).sum(1)))
+            real = to_device(np.arange(most) < width[:, None])
+            answers.append((batch, array_module(old)[0].where(real, answer.asked_log_p[:, :, 0], 0.0).sum(1)))
         for asked, log_p in _moving(answers)():
             result[asked] = log_p
         return [result[a:b] for a, b in pairwise(self.ends)]
@@ -153,9 +163,9 @@ class Sheet:
             self.texts[k], self.spans[k], self.infills[part], self.log_L[0, part], self.log_L[1, part], L3, L4
         )
 
-    def _asked_source(self, side: Side, masked: Masked, best: Array) -> Array:
+    def _asked_source(self, side: DomainScorer, masked: Masked, best: Array) -> Array:
         """[B, 2] log L3 and log L4: both domains are asked about the same masked input."""
-        asked = library(best)[0].concatenate([best, masked.targets[:, :, None]], 2)  # [B, n_p, 2]
+        asked = array_module(best)[0].concatenate([best, masked.targets[:, :, None]], 2)  # [B, n_p, 2]
         ids = masked.with_domain(side.token)
         return _product(side.runtime(ids, masked.attention, masked.slots, asked, None, 0).asked_log_p)
 
@@ -167,7 +177,7 @@ class Sheet:
 
 def _product(log_p: Array) -> Array:
     """[B, n_p, K] -> [B, K]: L is the product over the masks."""
-    return log_p.sum(1, dtype=library(log_p)[0].float64)
+    return log_p.sum(1, dtype=array_module(log_p)[0].float64)
 
 
 def _moving(answers: list[tuple[np.ndarray, Array]]) -> Callable[[], list[tuple[np.ndarray, np.ndarray]]]:
@@ -175,7 +185,7 @@ def _moving(answers: list[tuple[np.ndarray, Array]]) -> Callable[[], list[tuple[
     if not answers:
         return list
     rows, tables = zip(*answers, strict=True)
-    wait = moving(library(tables[0])[0].concatenate(tables))
+    wait = moving(array_module(tables[0])[0].concatenate(tables))
     return lambda: [(np.concatenate(rows), wait())]
 
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from masker.errors import MaskerError
 
 
-class Part:
+class ResumableFile:
     """OUT.part, open at the end of its last whole line. When all has gone well it takes the place of OUT."""
 
     def __init__(self, out: Path, how: dict[str, Any], resume: bool) -> None:
@@ -30,7 +30,7 @@ class Part:
         self.file: BinaryIO | None = None
         self.lines = 0
 
-    def __enter__(self) -> "Part":
+    def __enter__(self) -> "ResumableFile":
         known = self._known()
         if known is not None and not self.path.exists():  # killed after the last step but one
             self.card.unlink()

@@ -18,7 +18,7 @@ from masker.core.text import split_words
 BUCKETS = 1 << 16
 
 
-class WordStyle:
+class BagOfWords:
     """Which domain a text's words speak for. `weights` [D, BUCKETS] are whole numbers, to be multiplied by `scale`."""
 
     def __init__(self, weights: np.ndarray, scale: np.ndarray, bias: np.ndarray) -> None:
@@ -26,7 +26,7 @@ class WordStyle:
         self._table = np.ascontiguousarray((weights * scale[:, None]).T)  # [BUCKETS, D]
 
     @classmethod
-    def fit(cls, corpora: Sequence[Sequence[str]], *, seed: int = 0) -> "WordStyle":
+    def fit(cls, corpora: Sequence[Sequence[str]], *, seed: int = 0) -> "BagOfWords":
         """One corpus a domain. Domains weigh alike, however large they are."""
         from scipy.sparse import csr_matrix
         from sklearn.linear_model import LogisticRegression
@@ -59,7 +59,7 @@ class WordStyle:
         return {"words.weights": table, "words.scale": self.scale, "words.bias": self.bias}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> "WordStyle":
+    def from_state(cls, state: Mapping[str, Any]) -> "BagOfWords":
         table, scale, bias = (np.asarray(state[f"words.{name}"]) for name in ("weights", "scale", "bias"))
         weights = np.frombuffer(zlib.decompress(table.tobytes()), np.int8).reshape(len(bias), -1)
         return cls(weights, scale, bias)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from masker.errors import MaskerError
-from masker.model.bag_of_words import WordStyle
+from masker.model.bag_of_words import BagOfWords
 from masker.model.packed import pack, unpack
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _load_style(model: "PaddedMLM", where: str, folder: Path) -> None:
 
     if model.domains and (path := _file(where, folder, STYLE)):
         state = load_file(path)
-        model.words = WordStyle.from_state({name: t.numpy() for name, t in state.items()})
+        model.bag_of_words = BagOfWords.from_state({name: t.numpy() for name, t in state.items()})
         model.add_style()
         model.style.load_state_dict({name: state[name] for name in ("weight", "bias")})  # type: ignore[union-attr]
 
@@ -159,8 +159,8 @@ def save(model: "PaddedMLM", folder: Path, *, packed: bool) -> None:
 
 def save_style(model: "PaddedMLM", folder: Path) -> None:
     """Both style classifiers, if the model has them."""
-    if model.style is not None and model.words is not None:
-        words = {name: torch.from_numpy(array.copy()) for name, array in model.words.state().items()}
+    if model.style is not None and model.bag_of_words is not None:
+        words = {name: torch.from_numpy(array.copy()) for name, array in model.bag_of_words.state().items()}
         save_tensors({**model.style.state_dict(), **words}, folder / STYLE)
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from masker.core.runtime import Runtime, SlotScores  # noqa: F401  (their old home)
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
-from masker.model.bag_of_words import WordStyle
+from masker.model.bag_of_words import BagOfWords
 from masker.model.last_layer import Attend, last_layer, plain, without_last_layer
 from masker.model.settings import Settings, WithDomains
 
@@ -21,12 +21,12 @@ class PaddedMLM(nn.Module, WithDomains):
     """A masked LM, its vocabulary and its settings. `forward` gives logits at the masks and nowhere else.
 
     `style`, where it has been fitted, tells the domains of whole texts apart: one layer on the encoder's first vector.
-    `words` gives a second opinion, from the words alone.
+    `bag_of_words` gives a second opinion, from the words alone.
     """
 
     _head: Any
     style: nn.Linear | None
-    words: WordStyle | None
+    bag_of_words: BagOfWords | None
     attend: Attend = staticmethod(plain)  # in the last layer, where that is computed for some positions only
 
     def __init__(self, mlm: Any, vocabulary: Vocabulary, settings: Settings) -> None:
@@ -34,7 +34,7 @@ class PaddedMLM(nn.Module, WithDomains):
         self.mlm = mlm
         self.vocabulary = vocabulary
         self.settings = settings
-        self.style = self.words = None
+        self.style = self.bag_of_words = None
         self._accepted = set(inspect.signature(type(mlm).forward).parameters)
         self._first_position = _first_position(mlm)
         self._renew_head()
@@ -86,7 +86,7 @@ class PaddedMLM(nn.Module, WithDomains):
 
     @property
     def has_style(self) -> bool:
-        return self.style is not None and self.words is not None
+        return self.style is not None and self.bag_of_words is not None
 
     def style_logits(self, ids: Tensor, attention: Tensor) -> Tensor:
         """Whole texts, without masks and domain: ids, attention [B, L] -> logits [B, D]."""

@@ -7,6 +7,9 @@ from masker.core.padding import Frame
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError, unknown
 
+# knobs of the search editor as models of version 0.1 have them
+_RENAMED = {"style": "encoder", "words": "bag_of_words", "fit": "coherence", "rest": "residue"}
+
 
 @dataclass
 class Settings:
@@ -32,6 +35,8 @@ class Settings:
             raise unknown("way to tell the domain", self.domain_as, ["token", "embedding"])
         if self.n_p < 1 or self.window < 4 * self.n_p:
             raise MaskerError(f"n_p is {self.n_p} and window {self.window}: need n_p >= 1 and window >= 4 n_p")
+
+        self.search = {to: {_RENAMED.get(k, k): v for k, v in knobs.items()} for to, knobs in self.search.items()}
 
     def to_dict(self) -> dict[str, Any]:
         return {"format": 1, **asdict(self)}

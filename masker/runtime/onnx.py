@@ -14,10 +14,10 @@ import numpy as np
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from masker.core.runtime import Array, SlotScores, library, to_numpy
+from masker.core.runtime import Array, SlotScores, array_module, to_numpy
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
-from masker.model.bag_of_words import WordStyle
+from masker.model.bag_of_words import BagOfWords
 from masker.model.settings import Settings, WithDomains
 
 FILE = "masker.onnx"  # beside masker.json and tokenizer.json
@@ -36,7 +36,7 @@ class OnnxRuntime:
 
     batch_tokens = 1024
     chunk = 32
-    ahead = 0
+    prefetch = 0
 
     def __init__(self, path: Path, threads: int = 0) -> None:
         self._path, self._threads = path, threads or _named() or cores()
@@ -81,7 +81,7 @@ class OnnxRuntime:
         path = self._path.with_name(EXACT)
         return OnnxRuntime(path, self._threads) if path != self._path and path.is_file() else None
 
-    def put(self, array: np.ndarray) -> np.ndarray:
+    def to_device(self, array: np.ndarray) -> np.ndarray:
         return array
 
     def __call__(
@@ -125,7 +125,7 @@ def cores() -> int:
 
 
 def _like(result: np.ndarray, other: Array) -> Array:
-    return result if isinstance(other, np.ndarray) else library(other)[0].from_numpy(result)
+    return result if isinstance(other, np.ndarray) else array_module(other)[0].from_numpy(result)
 
 
 @dataclass
@@ -135,11 +135,11 @@ class Exported(WithDomains):
     runtime: OnnxRuntime
     vocabulary: Vocabulary
     settings: Settings
-    words: WordStyle | None = None
+    bag_of_words: BagOfWords | None = None
 
     @property
     def has_style(self) -> bool:
-        return self.words is not None  # they are fitted together
+        return self.bag_of_words is not None  # they are fitted together
 
 
 def find_exported(name: str | Path | None) -> Path | None:
@@ -167,7 +167,7 @@ def load_exported(path: Path) -> Exported:
         fields.pop("format", None)
         tokenizer = _Tokenizer(path.parent)
         style = path.parent / "style.safetensors"
-        words = WordStyle.from_state(load_file(style)) if style.is_file() else None
+        words = BagOfWords.from_state(load_file(style)) if style.is_file() else None
         return Exported(OnnxRuntime(path), Vocabulary(tokenizer), Settings(**fields), words)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise MaskerError(f"cannot load {path}: {error}; write it again with masker export") from error

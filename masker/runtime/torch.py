@@ -36,12 +36,12 @@ class TorchRuntime:
             if self._fused:
                 self._fused.use_kernels(self.model.mlm)
                 self.model.attend = self._fused.attend
-        self.batch_tokens, self.chunk, self.ahead = 1024, 32, 0
+        self.batch_tokens, self.chunk, self.prefetch = 1024, 32, 0
         if gpu:
-            self.batch_tokens, self.chunk, self.ahead = 1 << (19 if _is_large(self.device) else 17), 2048, 1
+            self.batch_tokens, self.chunk, self.prefetch = 1 << (19 if _is_large(self.device) else 17), 2048, 1
         self._slots = 16_384 if gpu else 1 << 40  # projected to the vocabulary at a time
 
-    def put(self, array: np.ndarray) -> Tensor:
+    def to_device(self, array: np.ndarray) -> Tensor:
         tensor = torch.from_numpy(array)
         if self.device.type == "cuda":  # from pinned memory, or it would wait for all that the GPU has still to do
             tensor = tensor.pin_memory()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from masker.core.editing import Rewrite
-from masker.data.resumable import Part
+from masker.data.resumable import ResumableFile
 from masker.errors import MaskerError
 from masker.runtime.onnx import cores
 
@@ -99,7 +99,7 @@ def edit_file(
     devices, size = _devices(workers, device)
     how = json.loads(json.dumps({**asdict(job), "format": format, "source": source}))
     del how["max_words"]  # a run that stopped at too long a line goes on with a higher limit
-    with Part(out, how, resume) as part:
+    with ResumableFile(out, how, resume) as part:
         if part.file is None:  # it was complete
             return 0
         rest, done = itertools.islice(lines, part.lines, None), 0

@@ -15,55 +15,63 @@ from dataclasses import replace
 import numpy as np
 
 from masker.core.editing import Task
-from masker.core.scoring import Sheet, Side
+from masker.core.scoring import DomainScorer, ScoreTable
 from masker.core.spans import Span
-from masker.search.ranking import Draft, Edited, Ranking, Style, Unit, log_odds
+from masker.search.ranking import Draft, Edited, Ranking, Segment, Style, log_odds
 
 REACH = 8  # words from an edit up to which they are looked at
 SLACK = 0.5  # nats by which any word may be less likely
 SPOKEN = 1.0  # nats from which on a word speaks for the source domain
 
 
-def look(task: Task, style: Style, drafts: Sequence[tuple[Unit, Draft]], ranking: Ranking) -> list[Draft]:
+def look(task: Task, style: Style, drafts: Sequence[tuple[Segment, Draft]], ranking: Ranking) -> list[Draft]:
     """Drafts as they are after a look, which can only lower their rank. A word costs a pass, one that speaks two."""
-    edited = [Edited(task.vocabulary, unit, draft.parts) for unit, draft in drafts]
+    edited = [Edited(task.vocabulary, segment, draft.parts) for segment, draft in drafts]
     spans = [
-        [Span(j, j + 1) for j in e.near(REACH) if Span(e.old[j], e.old[j] + 1) in unit.before]
-        for e, (unit, _) in zip(edited, drafts, strict=True)
+        [Span(j, j + 1) for j in e.near(REACH) if Span(e.old[j], e.old[j] + 1) in segment.before]
+        for e, (segment, _) in zip(edited, drafts, strict=True)
     ]
     in_target = _likelihoods(task, task.target, edited, spans)
     alone: list[dict[Span, float]] = [{} for _ in drafts]
     in_source = alone
-    if ranking.rest and task.source:
+    if ranking.residue and task.source:
         alone = [_speaking(style, *of_draft) for of_draft in zip((u for u, _ in drafts), edited, spans, strict=True)]
         in_source = _likelihoods(task, task.source, edited, alone)
     looked = []
-    for (unit, draft), e, t, a, s in zip(drafts, edited, in_target, alone, in_source, strict=True):
+    for (segment, draft), e, t, a, s in zip(drafts, edited, in_target, alone, in_source, strict=True):
         old = {span: e.old[span.start] for span in t}
-        misfits = sorted((t[span] - unit.before[Span(i, i + 1)], i) for span, i in old.items())
+        misfits = sorted((t[span] - segment.before[Span(i, i + 1)], i) for span, i in old.items())
         left = sorted((max(-a[span], t[span] - s[span]), old[span]) for span in a)
-        fit = sum(min(0.0, lost + SLACK) for lost, _ in misfits)
-        rest = sum(min(0.0, x + SPOKEN) for x, _ in left)
-        total = ranking.total(unit, draft.parts, draft.text, draft.log_p, fit, rest)
+        coherence = sum(min(0.0, lost + SLACK) for lost, _ in misfits)
+        residue = sum(min(0.0, x + SPOKEN) for x, _ in left)
+        total = ranking.total(segment, draft.parts, draft.text, draft.log_p, coherence, residue)
         leftovers = tuple(i for x, i in left if x < -SPOKEN)
         looked.append(replace(draft, total=total, misfits=tuple(misfits), leftovers=leftovers))
-        unit.passes += len(t) + len(s)
+        segment.passes += len(t) + len(s)
     return looked
 
 
 def _likelihoods(
-    task: Task, side: Side, edited: Sequence[Edited], spans: Sequence[Iterable[Span]]
+    task: Task, side: DomainScorer, edited: Sequence[Edited], spans: Sequence[Iterable[Span]]
 ) -> list[dict[Span, float]]:
     """Those of the words in spans of each text, in a domain."""
     asked = [list(of_text) for of_text in spans]
-    sheet = Sheet([e.text for e in edited], asked, target=side, source=None, frame=task.frame, window=task.window,
-                  allowed=task.allowed(), batch_tokens=task.batch_tokens)  # fmt: skip
+    sheet = ScoreTable(
+        [e.text for e in edited],
+        asked,
+        target=side,
+        source=None,
+        frame=task.frame,
+        window=task.window,
+        allowed=task.allowed(),
+        batch_tokens=task.batch_tokens,
+    )
     return [dict(zip(of_text, x.tolist(), strict=True)) for of_text, x in zip(asked, sheet.words(), strict=True)]
 
 
-def _speaking(style: Style, unit: Unit, edited: Edited, spans: Iterable[Span]) -> dict[Span, float]:
+def _speaking(style: Style, segment: Segment, edited: Edited, spans: Iterable[Span]) -> dict[Span, float]:
     """The words that by themselves speak for the source domain: by how much the odds of the old ones rise without."""
-    stay = [j for j, i in edited.old.items() if unit.words.start <= i < unit.words.stop]
+    stay = [j for j, i in edited.old.items() if segment.words.start <= i < segment.words.stop]
     words = [edited.text.word(j) for j in stay]
     without = (words[:k] + words[k + 1 :] for k in range(len(words)))
     odds = log_odds(style.of_words([" ".join(some) for some in (words, *without)]))

@@ -11,8 +11,8 @@ from itertools import accumulate, chain
 import numpy as np
 
 from masker.core.padding import Frame, mask_spans
-from masker.core.runtime import library, to_numpy
-from masker.core.scoring import Side, _batches, _rows
+from masker.core.runtime import array_module, to_numpy
+from masker.core.scoring import DomainScorer, _batches, _rows
 from masker.core.spans import Span
 from masker.core.text import Text
 
@@ -25,10 +25,10 @@ SINGLES = 6  # infills of one piece alone
 class Infill:
     """Pieces for a span, and their log-likelihoods in the target and in the source domain."""
 
-    span: int
+    span_index: int
     pieces: tuple[int, ...]  # without [PAD]
-    log_t: float
-    log_s: float
+    target_log_p: float
+    source_log_p: float
 
 
 class Infiller:
@@ -38,9 +38,17 @@ class Infiller:
     """
 
     def __init__(
-        self, texts: Sequence[Text], spans: Sequence[Sequence[Span]], *, target: Side, source: Side | None,
-        frame: Frame, window: int, allowed: np.ndarray, batch_tokens: int,
-    ) -> None:  # fmt: skip
+        self,
+        texts: Sequence[Text],
+        spans: Sequence[Sequence[Span]],
+        *,
+        target: DomainScorer,
+        source: DomainScorer | None,
+        frame: Frame,
+        window: int,
+        allowed: np.ndarray,
+        batch_tokens: int,
+    ) -> None:
         self.texts, self.spans = texts, spans
         self.ends = list(accumulate(map(len, spans), initial=0))  # rows of text k: ends[k] up to ends[k + 1]
         self.passes = np.zeros(len(texts), dtype=np.int64)
@@ -53,12 +61,14 @@ class Infiller:
         self._flat = np.fromiter(chain([0], *(text.pieces for text in texts)), np.int64)
         size, n_p = len(self._rows), frame.n_p
         self.best = np.zeros((size, n_p, TOP), dtype=np.int64)
-        self.log_t, self.log_s = np.zeros((2, size, n_p, TOP), dtype=np.float32)
+        self.target_log_p, self.source_log_p = np.zeros((2, size, n_p, TOP), dtype=np.float32)
         self.old_t, self.old_s = np.zeros((2, size))  # log L2 and log L4
         self.words_s = np.zeros(size)  # log L4 without the [PAD]s: of the words, whatever is thought of their number
         for batch in _batches(self._lengths, None, batch_tokens):
             shown = np.zeros((len(batch), 0), dtype=np.int64)
-            self.best[batch], self.log_t[batch], self.log_s[batch], old = self._ask(batch, shown, slice(0, n_p))
+            self.best[batch], self.target_log_p[batch], self.source_log_p[batch], old = self._ask(
+                batch, shown, slice(0, n_p)
+            )
             self.old_t[batch], self.old_s[batch] = old.sum(1).T
             real = np.arange(n_p) < self._rows[batch, 3][:, None]
             self.words_s[batch] = np.where(real, old[:, :, 1], 0.0).sum(1)
@@ -67,18 +77,22 @@ class Infiller:
         """[S] how much a span is worth to be refilled: by how much the source domain prefers the old words and the
         target domain new ones, in nats, times how sure the target domain is of them.
         """
-        contrast = _contrast(self.log_t, self.log_s)
+        contrast = _contrast(self.target_log_p, self.source_log_p)
         empty = self._rows[:, 3] == 0
         pad = self.best == self._frame.pad
         contrast[:, 0][empty[:, None] & pad[:, 0]] = -np.inf  # nothing for nothing is no edit
         chosen = np.stack([np.zeros(contrast.shape[:2], dtype=np.int64), contrast.argmax(2)])[..., None]
-        log_t, log_s = (np.take_along_axis(x[None], chosen, 3).sum((2, 3)) for x in (self.log_t, self.log_s))
-        worth: np.ndarray = (np.exp(0.5 * log_t) * (self.old_s - self.old_t + log_t - log_s)).max(0)
+        target_log_p, source_log_p = (
+            np.take_along_axis(x[None], chosen, 3).sum((2, 3)) for x in (self.target_log_p, self.source_log_p)
+        )
+        worth: np.ndarray = (np.exp(0.5 * target_log_p) * (self.old_s - self.old_t + target_log_p - source_log_p)).max(
+            0
+        )
         return worth
 
     def pool(self, refilled: int) -> list[list[Infill]]:
         """Per text: the infills of all its spans, and refills of the `refilled` ones most worth it."""
-        singles, log_t, log_s = self._singles()
+        singles, target_log_p, source_log_p = self._singles()
         worth = self.worth()
         pools: list[list[Infill]] = []
         rows = []
@@ -87,10 +101,10 @@ class Infiller:
             pools.append([self._infill(at, row) for row in range(at, end)])
             # masks that are filled alone do not know of each other: several pieces come together only in refills
             pools[-1] += [
-                Infill(row - at, (int(singles[row, j]),), float(log_t[row, j]), float(log_s[row, j]))
+                Infill(row - at, (int(singles[row, j]),), float(target_log_p[row, j]), float(source_log_p[row, j]))
                 for row in range(at, end)
                 for j in range(SINGLES)
-                if log_t[row, j] > -np.inf
+                if target_log_p[row, j] > -np.inf
             ]
             rows.append(at + np.argsort(-worth[at:end], kind="stable")[:refilled])
         if refilled and len(self._rows):
@@ -103,20 +117,20 @@ class Infiller:
         is_pad = self.best == self._frame.pad
         rest = is_pad[:, 1:]
         alone = rest.any(2).all(1)  # [S] whether the other masks could be [PAD]
-        log_t, log_s = (
-            x[:, 0] + np.where(rest, x[:, 1:], 0.0).sum((1, 2))[:, None] for x in (self.log_t, self.log_s)
+        target_log_p, source_log_p = (
+            x[:, 0] + np.where(rest, x[:, 1:], 0.0).sum((1, 2))[:, None] for x in (self.target_log_p, self.source_log_p)
         )  # [S, TOP]
-        contrast = np.where(is_pad[:, 0] | ~alone[:, None], -np.inf, _contrast(log_t, log_s))
+        contrast = np.where(is_pad[:, 0] | ~alone[:, None], -np.inf, _contrast(target_log_p, source_log_p))
         order = np.argsort(-contrast, 1, kind="stable")[:, :SINGLES]
-        pieces, log_t, log_s, contrast = (
-            np.take_along_axis(x, order, 1) for x in (self.best[:, 0], log_t, log_s, contrast)
+        pieces, target_log_p, source_log_p, contrast = (
+            np.take_along_axis(x, order, 1) for x in (self.best[:, 0], target_log_p, source_log_p, contrast)
         )
-        return pieces, np.where(contrast > -np.inf, log_t, -np.inf), log_s
+        return pieces, np.where(contrast > -np.inf, target_log_p, -np.inf), source_log_p
 
     def _infill(self, at: int, row: int) -> Infill:
         """The best piece for every mask, as in the paper."""
-        log_t, log_s = (float(x[row, :, 0].sum()) for x in (self.log_t, self.log_s))
-        return Infill(row - at, self._pieces(self.best[row, :, 0]), log_t, log_s)
+        target_log_p, source_log_p = (float(x[row, :, 0].sum()) for x in (self.target_log_p, self.source_log_p))
+        return Infill(row - at, self._pieces(self.best[row, :, 0]), target_log_p, source_log_p)
 
     def _pieces(self, ids: np.ndarray) -> tuple[int, ...]:
         return tuple(int(i) for i in ids if i != self._frame.pad)
@@ -124,14 +138,14 @@ class Infiller:
     def _refill(self, rows: np.ndarray) -> Iterator[tuple[int, Infill]]:
         """Fill spans piece by piece from the left, from the BEAMS first pieces of most contrast."""
         n_p, pad = self._frame.n_p, self._frame.pad
-        contrast = _contrast(self.log_t[rows, 0], self.log_s[rows, 0])  # [R, TOP]
+        contrast = _contrast(self.target_log_p[rows, 0], self.source_log_p[rows, 0])  # [R, TOP]
         contrast[(self._rows[rows, 3] == 0)[:, None] & (self.best[rows, 0] == pad)] = -np.inf
         first = np.argsort(-contrast, 1, kind="stable")[:, :BEAMS].ravel()
         rows = np.repeat(rows, BEAMS)
         ids = np.full((len(rows), n_p), pad)
         ids[:, 0] = self.best[rows, 0, first]
-        log_t = self.log_t[rows, 0, first].astype(np.float64)
-        log_s = self.log_s[rows, 0, first].astype(np.float64)
+        target_log_p = self.target_log_p[rows, 0, first].astype(np.float64)
+        source_log_p = self.source_log_p[rows, 0, first].astype(np.float64)
         for slot in range(1, n_p):
             going = np.flatnonzero(ids[:, slot - 1] != pad)  # after a [PAD] come only [PAD]s
             for part in _batches(self._lengths[rows], going, self._budget):
@@ -139,37 +153,50 @@ class Infiller:
                 choice = _contrast(t, s)[:, 0].argmax(1)
                 at = np.arange(len(part))
                 ids[part, slot] = best[at, 0, choice]
-                log_t[part] += t[at, 0, choice]
-                log_s[part] += s[at, 0, choice]
+                target_log_p[part] += t[at, 0, choice]
+                source_log_p[part] += s[at, 0, choice]
         for k, row in enumerate(rows.tolist()):
             text = self._text[row]
-            yield row, Infill(row - self.ends[text], self._pieces(ids[k]), float(log_t[k]), float(log_s[k]))
+            yield (
+                row,
+                Infill(row - self.ends[text], self._pieces(ids[k]), float(target_log_p[k]), float(source_log_p[k])),
+            )
 
     def _ask(
         self, batch: np.ndarray, shown: np.ndarray, slots: slice
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Rows with their first pieces `shown` [B, k], asked about masks: TOP pieces, log Pt, log Ps, those of W."""
-        put = self._target.runtime.put
-        lo, hi, start, width = (put(self._rows[batch])[:, k] for k in range(4))
-        masked = mask_spans(put(self._flat), lo, hi, start[:, None], width[:, None], self._frame, domain=True,
-                            length=int(self._lengths[batch].max()))  # fmt: skip
+        to_device = self._target.runtime.to_device
+        lo, hi, start, width = (to_device(self._rows[batch])[:, k] for k in range(4))
+        masked = mask_spans(
+            to_device(self._flat),
+            lo,
+            hi,
+            start[:, None],
+            width[:, None],
+            self._frame,
+            domain=True,
+            length=int(self._lengths[batch].max()),
+        )
         ids = masked.ids
         for k in range(shown.shape[1]):
-            ids[put(np.arange(len(batch))), masked.slots[:, k]] = put(np.ascontiguousarray(shown[:, k]))
+            ids[to_device(np.arange(len(batch))), masked.slots[:, k]] = to_device(np.ascontiguousarray(shown[:, k]))
         old, where = masked.targets[:, slots, None], masked.slots[:, slots]
         target, source = self._target, self._source
-        t = target.runtime(masked.with_domain(target.token), masked.attention, where, old, put(self._bias), top=TOP)
+        t = target.runtime(
+            masked.with_domain(target.token), masked.attention, where, old, to_device(self._bias), top=TOP
+        )
         if source is not None:
-            asked = library(old)[0].concatenate([t.best, old], 2)
+            asked = array_module(old)[0].concatenate([t.best, old], 2)
             s = source.runtime(masked.with_domain(source.token), masked.attention, where, asked, None).asked_log_p
             self.passes += np.bincount(self._text[batch], minlength=len(self.texts))
         else:
-            s = library(old)[0].concatenate([t.best_log_p, t.asked_log_p], 2)
+            s = array_module(old)[0].concatenate([t.best_log_p, t.asked_log_p], 2)
         self.passes += np.bincount(self._text[batch], minlength=len(self.texts))
         s = to_numpy(s)
         old_log_p = np.stack([to_numpy(t.asked_log_p)[:, :, 0], s[:, :, TOP]], 2)  # [B, m, 2]
         return to_numpy(t.best), to_numpy(t.best_log_p), s[:, :, :TOP], old_log_p
 
 
-def _contrast(log_t: np.ndarray, log_s: np.ndarray) -> np.ndarray:
-    return log_t + (log_t - log_s)
+def _contrast(target_log_p: np.ndarray, source_log_p: np.ndarray) -> np.ndarray:
+    return target_log_p + (target_log_p - source_log_p)

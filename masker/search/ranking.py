@@ -3,16 +3,16 @@
 A candidate is one infill written into its text, a draft is a text with one or more candidates put in. Drafts are ranked
 by the sum of
 
-    style * min(log p, log strength)    p: how sure the style classifier is that the text belongs to the target domain,
-    words * min(log q, log strength)    and q how sure its words alone are (`words.WordStyle`)
-    likelihood * log Lt                 of the infills in the target domain
-    similarity * F                      of the words that the text shares with its source: a word lost counts for `lost`
-                                        times as much as a word added
-    fit * fit                           how much less likely the words that stay have become, in nats: they do not go
-                                        with an edit, or still speak for the source domain (`looking`)
-    rest * rest                         how much some of them still speak for the source domain, by themselves as well
-                                        as where they stand now: the text is turned only in part (`looking`)
-    sure                                if p and q both reach strength
+    encoder * min(log p, log strength)       p: how sure the encoder's classifier is of the target domain
+    bag_of_words * min(log q, log strength)  q: how sure its words alone are (`BagOfWords`)
+    likelihood * log Lt      of the infills in the target domain
+    similarity * F           of the words that the text shares with its source: a word lost counts for `lost` times as
+                             much as a word added
+    coherence * coherence    how much less likely the words that stay have become, in nats: they do not go with an
+                             edit, or still speak for the source domain (`coherence`)
+    residue * residue        how much some of them still speak for the source domain, by themselves as well as where
+                             they stand now: the text is turned only in part (`coherence`)
+    sure                     if p and q both reach strength
 """
 
 import math
@@ -30,7 +30,7 @@ from masker.core.surface import Replacement
 from masker.core.text import Text
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
-from masker.model.bag_of_words import WordStyle
+from masker.model.bag_of_words import BagOfWords
 from masker.search.infilling import Infill
 
 
@@ -39,13 +39,13 @@ class Ranking:
     """What counts for how much; see above. `strength` is how sure is sure enough."""
 
     strength: float = 0.9
-    style: float = 2.0
-    words: float = 4.0
+    encoder: float = 2.0
+    bag_of_words: float = 4.0
     likelihood: float = 0.4
     similarity: float = 12.0
     lost: float = 2.0
-    fit: float = 0.4
-    rest: float = 2.0
+    coherence: float = 0.4
+    residue: float = 2.0
     sure: float = 1.0
 
     def __post_init__(self) -> None:
@@ -57,28 +57,33 @@ class Ranking:
         return math.log(self.strength)
 
     def total(
-        self, unit: "Unit", parts: "Sequence[Candidate]", text: str, log_p: np.ndarray, fit: float = 0.0,
-        rest: float = 0.0,
-    ) -> float:  # fmt: skip
-        """The rank of a unit with some candidates put in, which is `text` then."""
-        style = float(np.minimum(log_p, self.enough) @ (self.style, self.words))
+        self,
+        segment: "Segment",
+        parts: "Sequence[Candidate]",
+        text: str,
+        log_p: np.ndarray,
+        coherence: float = 0.0,
+        residue: float = 0.0,
+    ) -> float:
+        """The rank of a segment with some candidates put in, which is `text` then."""
+        style = float(np.minimum(log_p, self.enough) @ (self.encoder, self.bag_of_words))
         style += self.sure * bool(log_p.min() >= self.enough)
-        likelihood = sum(part.infill.log_t for part in parts)
-        similarity = similarity_of(text, unit.source, self.lost)
-        style += self.fit * fit + self.rest * rest
+        likelihood = sum(part.infill.target_log_p for part in parts)
+        similarity = similarity_of(text, segment.source, self.lost)
+        style += self.coherence * coherence + self.residue * residue
         return style + self.likelihood * likelihood + self.similarity * similarity
 
-    def promise(self, unit: "Unit", infill: Infill, gone: int, odds: float) -> float:
+    def promise(self, segment: "Segment", infill: Infill, gone: int, odds: float) -> float:
         """What an infill will probably be worth: the domains' own odds stand in for the classifiers.
 
         `gone` is how many words it replaces, and `odds` by how much the source domain prefers them, in nats.
         """
-        now = float(log_odds(unit.log_p.mean()))
-        log_p = -math.log1p(math.exp(-max(-30.0, min(30.0, now + infill.log_t - infill.log_s + odds))))
-        count = unit.words.stop - unit.words.start
+        now = float(log_odds(segment.log_p.mean()))
+        log_p = -math.log1p(math.exp(-max(-30.0, min(30.0, now + infill.target_log_p - infill.source_log_p + odds))))
+        count = segment.words.stop - segment.words.start
         similarity = (1 + self.lost) * (count - gone) / (count - gone + len(infill.pieces) + self.lost * count)
-        style = (self.style + self.words) * min(log_p, self.enough)
-        return style + self.likelihood * infill.log_t + self.similarity * similarity
+        style = (self.encoder + self.bag_of_words) * min(log_p, self.enough)
+        return style + self.likelihood * infill.target_log_p + self.similarity * similarity
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class Style:
     window: int
     to: int
     from_: int  # columns of the two domains
-    words: WordStyle
+    bag_of_words: BagOfWords
     batch_tokens: int
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
@@ -100,7 +105,7 @@ class Style:
 
     def of_words(self, texts: Sequence[str]) -> np.ndarray:
         """[n], without asking the model."""
-        return self._between(self.words.log_probs(texts))
+        return self._between(self.bag_of_words.log_probs(texts))
 
     def of_encoder(self, texts: Sequence[str]) -> np.ndarray:
         """[n], a pass each."""
@@ -115,7 +120,7 @@ class Style:
             for line, k in zip(ids, chosen, strict=True):
                 line[: lengths[k]] = rows[k]
             attention = (np.arange(ids.shape[1]) < lengths[chosen][:, None]).astype(np.int64)
-            log_p = to_numpy(self.runtime.styles(self.runtime.put(ids), self.runtime.put(attention)))  # [B, D]
+            log_p = to_numpy(self.runtime.styles(*map(self.runtime.to_device, (ids, attention))))  # [B, D]
             result[chosen] = self._between(log_p)
         return result
 
@@ -135,7 +140,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Draft:
-    """A unit of a text with some candidates put in, what the classifiers say of it, and its rank."""
+    """A segment of a text with some candidates put in, what the classifiers say of it, and its rank."""
 
     parts: tuple[Candidate, ...]
     text: str
@@ -149,7 +154,7 @@ class Draft:
 
 
 @dataclass
-class Unit:
+class Segment:
     """What is edited at a time: a text, or a stretch of sentences of a long one, with the drafts made of it."""
 
     number: int  # of its text
@@ -174,25 +179,25 @@ class Unit:
         return self.text.source[self.start : self.end]
 
     def has(self, span: Span) -> bool:
-        """Whether a span is to be edited here. What could be inserted between two units belongs to the second."""
+        """Whether a span is to be edited here. What could be inserted between two segments belongs to the second."""
         end = self.words.stop + (self.words.stop == len(self.text.words))
         return self.words.start <= span.start < end and span.stop <= self.words.stop
 
-    def put(self, parts: Sequence[Candidate]) -> str:
-        """The unit's text with candidates in it."""
+    def with_parts(self, parts: Sequence[Candidate]) -> str:
+        """The segment's text with candidates in it."""
         return _put(self.text.source, parts, self.start, self.end)
 
 
 class Edited:
     """A whole text with candidates put in. `old` tells which of its words were there before, and which they were."""
 
-    def __init__(self, vocabulary: Vocabulary, unit: Unit, parts: Sequence[Candidate]) -> None:
+    def __init__(self, vocabulary: Vocabulary, segment: Segment, parts: Sequence[Candidate]) -> None:
         self.parts = sorted(parts, key=lambda part: part.at.start)
-        self.text = vocabulary.read(_put(unit.text.source, parts, 0, len(unit.text.source)))
-        places = {(word.start, word.end): i for i, word in enumerate(unit.text.words)}
+        self.text = vocabulary.read(_put(segment.text.source, parts, 0, len(segment.text.source)))
+        places = {(word.start, word.end): i for i, word in enumerate(segment.text.words)}
         homes = {j: self.home(word.start, word.end) for j, word in enumerate(self.text.words)}
         self.old = {j: places[home] for j, home in homes.items() if home in places}
-        self._count = len(unit.text.words)
+        self._count = len(segment.text.words)
 
     def home(self, start: int, end: int) -> tuple[int, int] | None:
         """Where in the source characters stand; None if some of them are new."""

@@ -75,10 +75,10 @@ def _trials(masker: Masker, judge: Judge, texts: Sequence[str], source: str, to:
     style = _Remembering(**vars(style))
     known = masker.model.settings.search.get(to, {})
     ranking = Ranking(**{name: value for name, value in known.items() if name not in ("max_edits", "min_score")})
-    units = find(task, style, texts, replace(ranking, strength=max(STRENGTHS)), longest=longest)
+    segments = find(task, style, texts, replace(ranking, strength=max(STRENGTHS)), longest=longest)
     for strength in STRENGTHS:
         ranking = replace(ranking, strength=strength)
-        drafted = [replace(unit, candidates=list(unit.candidates), drafts=[]) for unit in units]
+        drafted = [replace(segment, candidates=list(segment.candidates), drafts=[]) for segment in segments]
         choose(task, style, texts, drafted, ranking, max_edits=max(EDITS), min_score=0.0)
         for max_edits in EDITS:
             rewrites = conclude(task, texts, drafted, ranking, max_edits=max_edits, min_score=-math.inf)

@@ -20,7 +20,7 @@ _worker: Vocabulary  # of a process that encodes texts
 
 
 @dataclass(frozen=True)
-class Pile:
+class EncodedCorpus:
     """Texts of all domains. Row r shows pieces `lo[r]` to `hi[r]`; a text longer than the window has several rows."""
 
     flat: Tensor  # [N] int32 ids
@@ -36,8 +36,8 @@ class Pile:
     def pieces(self) -> int:
         return len(self.flat)
 
-    def to(self, device: torch.device) -> "Pile":
-        return Pile(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
+    def to(self, device: torch.device) -> "EncodedCorpus":
+        return EncodedCorpus(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
 
     def fingerprint(self) -> str:
         """Changes when any text does, so that a run is not resumed with other data."""
@@ -115,9 +115,9 @@ def _segments(
     return cuts[:, :-1], cuts[:, 1:]
 
 
-def build_pile(
+def encode_corpora(
     vocabulary: Vocabulary, corpora: Sequence[tuple[Iterable[str], int]], *, window: int, workers: int = 1
-) -> Pile:
+) -> EncodedCorpus:
     """Encode corpora, each with the id of its domain's token, into one pile."""
     flats = [np.zeros(0, dtype=np.int32)]
     begins = [np.zeros(0, dtype=bool)]
@@ -133,7 +133,7 @@ def build_pile(
             begins.append(starts)
             at += len(ids)
     table = torch.from_numpy(np.concatenate(rows))
-    return Pile(
+    return EncodedCorpus(
         flat=torch.from_numpy(np.concatenate(flats)),
         begins=torch.from_numpy(np.concatenate([*begins, np.ones(1, dtype=bool)])),
         lo=table[:, 0].contiguous(), hi=table[:, 1].contiguous(), domain=table[:, 2].contiguous(),

@@ -10,10 +10,10 @@ import torch
 
 from masker.data.corpora import hold_out
 from masker.errors import MaskerError, unknown
-from masker.model.bag_of_words import WordStyle
+from masker.model.bag_of_words import BagOfWords
 from masker.model.padded_mlm import PaddedMLM, Settings
 from masker.training import checkpoint
-from masker.training.examples import build_pile, segment
+from masker.training.examples import encode_corpora, segment
 from masker.training.loop import Progress, Result, train
 from masker.training.settings import TrainSettings
 
@@ -88,7 +88,7 @@ def _train(
         texts = [text for lines in corpora.values() for text in lines]
         parts = {0: _split("the plain text", texts, settings)}
     pile, held_out = (
-        build_pile(
+        encode_corpora(
             model.vocabulary,
             [(part[k], token) for token, part in parts.items()],
             window=model.settings.window,
@@ -100,7 +100,7 @@ def _train(
         sizes = (pile.hi - pile.lo)[pile.domain == model.vocabulary.domain(name)]
         model.settings.longest[name] = int(sizes.double().quantile(0.99)) if len(sizes) else 0
     if model.style is not None:
-        model.words = WordStyle.fit([parts[model.vocabulary.domain(name)][0] for name in model.domains])
+        model.bag_of_words = BagOfWords.fit([parts[model.vocabulary.domain(name)][0] for name in model.domains])
     result = train(model, pile, held_out, settings, domains=domains, out=out, resume=resume, report=report)
     data = [_described(name, lines, licences) for name, lines in corpora.items()]
     return _save(model, out, _stage(stage, command, base, size, data, settings, result))

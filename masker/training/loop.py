@@ -20,7 +20,7 @@ from masker.core.padding import IGNORE, Masked
 from masker.errors import MaskerError
 from masker.model.padded_mlm import PaddedMLM
 from masker.training import checkpoint
-from masker.training.examples import Pile, order, segment
+from masker.training.examples import EncodedCorpus, order, segment
 from masker.training.settings import TrainSettings
 
 STYLED = 4  # one row in so many is also shown whole to the style classifier
@@ -55,8 +55,8 @@ class Result:
 
 def train(
     model: PaddedMLM,
-    pile: Pile,
-    held_out: Pile,
+    pile: EncodedCorpus,
+    held_out: EncodedCorpus,
     settings: TrainSettings,
     *,
     domains: bool,
@@ -210,7 +210,7 @@ class _Styled(NamedTuple):
 
     @classmethod
     def draw(
-        cls, model: PaddedMLM, pile: Pile, rows: Tensor, first: int, size: tuple[int, int] | None = None
+        cls, model: PaddedMLM, pile: EncodedCorpus, rows: Tensor, first: int, size: tuple[int, int] | None = None
     ) -> "_Styled":
         """Every STYLED-th of the rows from `first` on. Domains weigh alike, however large they are."""
         if model.style is None:
@@ -223,7 +223,7 @@ class _Styled(NamedTuple):
 
 @torch.inference_mode()
 def span_accuracy(
-    model: PaddedMLM, pile: Pile, *, domains: bool, seed: int = 0, batch: int = 256
+    model: PaddedMLM, pile: EncodedCorpus, *, domains: bool, seed: int = 0, batch: int = 256
 ) -> tuple[float, float]:
     """Percent of masked spans of which all n_p pieces are predicted right, the paper's measure of health; and loss."""
     device, n_p = model.device, model.frame.n_p
@@ -244,7 +244,7 @@ def span_accuracy(
 
 
 @torch.inference_mode()
-def style_accuracy(model: PaddedMLM, pile: Pile, *, batch: int = 512) -> float:
+def style_accuracy(model: PaddedMLM, pile: EncodedCorpus, *, batch: int = 512) -> float:
     """Percent of the texts that the style classifier puts into their domain."""
     right, order_ = 0, torch.argsort(pile.hi - pile.lo).to(model.device)
     tokens = [model.vocabulary.domain(name) for name in model.domains]

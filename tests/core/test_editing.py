@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from masker.core.editing import Edit, Rewrite, Task, edit_texts
 from masker.core.padding import Frame
-from masker.core.scoring import Side, SpanScores
+from masker.core.scoring import DomainScorer, SpanScores
 from masker.core.spans import Span, enumerate_spans
 from masker.core.text import Text, split_words
 from masker.core.vocabulary import Vocabulary
@@ -45,7 +45,7 @@ class Scripted(Task):
 
 
 def scripted(vocabulary: Vocabulary, script: Script, **options: Any) -> Scripted:
-    side = Side(None, 0)  # type: ignore[arg-type]
+    side = DomainScorer(None, 0)  # type: ignore[arg-type]
     frame = Frame(tuple(vocabulary.start), tuple(vocabulary.end), vocabulary.mask, vocabulary.pad, N_P)
     return Scripted(vocabulary, frame, 48, "positive", "negative", side, side, script=script, **options)
 

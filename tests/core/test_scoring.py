@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from masker.api import Masker
 from masker.core.editing import Task
 from masker.core.runtime import SlotScores
-from masker.core.scoring import Sheet, Side, SpanScores, source_score, target_score
+from masker.core.scoring import DomainScorer, ScoreTable, SpanScores, source_score, target_score
 from masker.core.spans import Span, enumerate_spans
 from masker.core.text import Text
 from masker.errors import MaskerError
@@ -35,7 +35,7 @@ class Spy:
     def __init__(self, runtime: TorchRuntime) -> None:
         self.runtime = runtime
         self.calls: list[tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]] = []
-        self.put = runtime.put
+        self.to_device = runtime.to_device
 
     def __call__(self, *inputs: Any) -> SlotScores:
         self.calls.append(inputs)
@@ -164,7 +164,7 @@ def spied(task: Task, **options: Any) -> tuple[Task, Spy, Spy]:
     assert task.source is not None
     assert isinstance(task.target.runtime, TorchRuntime)
     target, source = Spy(task.target.runtime), Spy(task.target.runtime)
-    sides = {"target": Side(target, task.target.token), "source": Side(source, task.source.token)}
+    sides = {"target": DomainScorer(target, task.target.token), "source": DomainScorer(source, task.source.token)}
     return replace(task, **sides, **options), target, source
 
 
@@ -297,7 +297,7 @@ def test_two_models_fitted_apart() -> None:
     positive, negative = make_model(domains=("positive",), seed=1), make_model(domains=("negative",), seed=2)
     explanation = Masker(positive, negative, device="cpu").explain(TEXTS[1], to="positive")
     assert explanation.from_ == "negative"
-    other = Side(TorchRuntime(negative, "cpu"), negative.vocabulary.domain("negative"))
+    other = DomainScorer(TorchRuntime(negative, "cpu"), negative.vocabulary.domain("negative"))
     by_hand = scored(make_task(positive, domains=("positive",), source=other), [TEXTS[1]])[0]
     rows = np.array([[row.L1, row.L2, row.L3, row.L4] for row in explanation.spans], dtype=float).T
     np.testing.assert_allclose(rows, likelihoods(by_hand), atol=1e-6)
@@ -317,7 +317,7 @@ def test_the_likelihood_of_words_leaves_out_that_of_their_number(family: str) ->
     task = make_task(make_model(family))
     texts = [task.vocabulary.read(text) for text in (FIGURE_1, "The food was terrible, and we don't like it!")]
     spans = [enumerate_spans(text, task.frame.n_p) for text in texts]
-    sheet = Sheet(texts, spans, target=task.target, source=None, frame=task.frame, window=task.window,
+    sheet = ScoreTable(texts, spans, target=task.target, source=None, frame=task.frame, window=task.window,
                   allowed=task.allowed(), batch_tokens=100)  # fmt: skip
     sheet.ask()
     for k, (text, words) in enumerate(zip(texts, sheet.words(), strict=True)):

@@ -11,7 +11,7 @@ from conftest import FIGURE_1, make_model
 
 from masker.api import Masker
 from masker.errors import MaskerError
-from masker.model.bag_of_words import WordStyle
+from masker.model.bag_of_words import BagOfWords
 from masker.model.padded_mlm import PaddedMLM
 from masker.runtime.onnx import EXACT, FILE, OnnxRuntime, cores, find_exported, load_exported
 from masker.runtime.torch import TorchRuntime
@@ -25,7 +25,7 @@ TEXTS = [FIGURE_1, "The food was terrible, and we don't like it!", "so", "[MASK]
 def model() -> PaddedMLM:
     model = make_model()
     model.add_style()
-    model.words = WordStyle.fit([["bad food", "rude staff"], ["great food", "nice staff"]])
+    model.bag_of_words = BagOfWords.fit([["bad food", "rude staff"], ["great food", "nice staff"]])
     return model
 
 
@@ -72,8 +72,8 @@ def test_the_vocabulary_reads_and_writes_the_same(model: PaddedMLM, folder: Path
     assert exported.domains == model.domains
     assert exported.has_style
     assert exported.words is not None
-    assert model.words is not None
-    np.testing.assert_allclose(exported.words.log_probs(["bad food"]), model.words.log_probs(["bad food"]))
+    assert model.bag_of_words is not None
+    np.testing.assert_allclose(exported.words.log_probs(["bad food"]), model.bag_of_words.log_probs(["bad food"]))
     assert [ours.domain(name) for name in exported.domains] == [theirs.domain(name) for name in exported.domains]
 
 

@@ -1,27 +1,24 @@
 import math
 import re
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
-import torch
 from conftest import DOMAINS, FIGURE_1, make_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy import CORPORA
 
-from masker import looking, search
 from masker.api import Masker
 from masker.core.editing import Rewrite
 from masker.core.spans import Span
 from masker.core.surface import Replacement
 from masker.errors import MaskerError
-from masker.model.bag_of_words import WordStyle
-from masker.search.editor import _units, search_texts
+from masker.search import coherence, editor
+from masker.search.editor import search_texts, split_segments
 from masker.search.infilling import Infill
-from masker.search.ranking import Candidate, Draft, Edited, Ranking, Unit, doubles
+from masker.search.ranking import Candidate, Draft, Edited, Ranking, Segment, doubles
+from search.styles import Words, with_style
 
-ONLY_STYLE = Ranking(0.2, style=50.0)
+ONLY_STYLE = Ranking(0.2, encoder=50.0)
 TEXTS = [
     FIGURE_1,
     "The food was terrible, and we don't like it!",
@@ -35,32 +32,6 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def masker() -> Masker:
     return with_style()
-
-
-def with_style() -> Masker:
-    torch.manual_seed(0)
-    model = make_model("bert")
-    model.add_style()
-    model.words = WordStyle.fit(list(CORPORA.values()))
-    return Masker(model, device="cpu", exact=True)
-
-
-class Words:
-    """A style classifier that counts words: each of `good` raises the log-odds by 3, each of `bad` lowers them."""
-
-    def __init__(self, good: Sequence[str], bad: Sequence[str]) -> None:
-        self.good, self.bad, self.read = set(good), set(bad), 0
-
-    def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        return np.stack([self.of_encoder(texts), self.of_words(texts)], 1)
-
-    def of_encoder(self, texts: Sequence[str]) -> np.ndarray:
-        self.read += len(texts)
-        return self.of_words(texts)
-
-    def of_words(self, texts: Sequence[str]) -> np.ndarray:
-        odds = [3 * sum((w in self.good) - (w in self.bad) for w in t.lower().split()) - 1 for t in texts]
-        return np.asarray(-np.log1p(np.exp(-np.array(odds, dtype=float))))
 
 
 def test_edits_lead_from_source_to_text(masker: Masker) -> None:
@@ -112,7 +83,7 @@ def test_a_second_edit_is_made_only_where_the_first_was_not_enough(
     masker: Masker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task, _, _ = masker.searching("positive")
-    monkeypatch.setattr(search, "JUDGED", 10_000)
+    monkeypatch.setattr(editor, "JUDGED", 10_000)
     sources = ["the food was terrible .", "terrible people and the staff was rude ."]
     style = Words([], ["terrible", "rude"])
     one, two = search_texts(task, style, sources, ranking=ONLY_STYLE, max_edits=3, min_score=0.0)
@@ -128,7 +99,7 @@ def test_a_word_that_does_not_fit_is_worth_another_edit(masker: Masker, monkeypa
     style = Words([], ["terrible"])
 
     def most_edits(misfit: float) -> int:
-        monkeypatch.setattr(search, "MISFIT", misfit)
+        monkeypatch.setattr(editor, "MISFIT", misfit)
         (rewrite,) = search_texts(
             task,
             style,
@@ -148,30 +119,30 @@ def test_a_word_that_speaks_for_the_source_is_worth_another_edit(
     masker: Masker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task, _, _ = masker.searching("positive")
-    monkeypatch.setattr(search, "MISFIT", math.inf)
+    monkeypatch.setattr(editor, "MISFIT", math.inf)
 
-    def most_edits(spoken: float, rest: float = 1.0) -> int:
-        monkeypatch.setattr(looking, "SPOKEN", spoken)
+    def most_edits(spoken: float, residue: float = 1.0) -> int:
+        monkeypatch.setattr(coherence, "SPOKEN", spoken)
         style, source = Words([], ["terrible"]), "the food was terrible and we like it ."
-        ranking = Ranking(0.2, style=50.0, rest=rest)  # it is sure enough after one edit
+        ranking = Ranking(0.2, encoder=50.0, residue=residue)  # it is sure enough after one edit
         (rewrite,) = search_texts(task, style, [source], ranking=ranking, max_edits=2, min_score=-1e9, top=100)
         return max(len(option.edits) for option in rewrite.alternatives or ())
 
     assert most_edits(-100.0) == 2
     assert most_edits(100.0) == 1
-    assert most_edits(-100.0, rest=0.0) == 1
+    assert most_edits(-100.0, residue=0.0) == 1
 
 
 def test_further_candidates_are_for_the_words_that_have_to_go(masker: Masker) -> None:
     task, _, _ = masker.searching("positive")
     text = masker.model.vocabulary.read("the food was terrible and we like it .")
-    unit = Unit(0, text, Span(0, len(text.words)), np.zeros(2))
+    segment = Segment(0, text, Span(0, len(text.words)), np.zeros(2))
     part = Candidate(Infill(0, (), 0.0, 0.0), Replacement(4, 8, "pasta"), 0.0, 0.0)
-    edited = Edited(task.vocabulary, unit, [part])
+    edited = Edited(task.vocabulary, segment, [part])
 
     def around(misfits: tuple[tuple[float, int], ...], leftovers: tuple[int, ...]) -> set[Span]:
         draft = Draft((part,), "", np.zeros(2), 0.0, misfits, leftovers)
-        return set(search._misfitting(task, unit, draft, edited))
+        return set(editor._misfitting(task, segment, draft, edited))
 
     like = {Span(6, 7), Span(5, 7), Span(6, 8)}
     assert around((), (6,)) == around(((-1.0, 6),), ()) == like
@@ -182,17 +153,17 @@ def test_further_candidates_are_for_the_words_that_have_to_go(masker: Masker) ->
 def test_further_candidates_see_the_edits_before_them(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
     task, _, _ = masker.searching("positive")
     asked: list[str] = []
-    plain = search._infiller
-    monkeypatch.setattr(search, "MISFIT", 0.0)
+    plain = editor._infiller
+    monkeypatch.setattr(editor, "MISFIT", 0.0)
     monkeypatch.setattr(
-        search, "_infiller", lambda t, texts, spans: asked.extend(x.source for x in texts) or plain(t, texts, spans)
+        editor, "_infiller", lambda t, texts, spans: asked.extend(x.source for x in texts) or plain(t, texts, spans)
     )
     source = "the food was terrible and we like it and the people ."
     style = Words([], ["terrible"])
     (rewrite,) = search_texts(task, style, [source], ranking=ONLY_STYLE, max_edits=2, min_score=-1e9, top=20)
     singles = {r.text for r in rewrite.alternatives or () if len(r.edits) == 1}
     assert asked[0] == source
-    assert 1 <= len(asked[1:]) <= search.WIDTH
+    assert 1 <= len(asked[1:]) <= editor.WIDTH
     assert set(asked[1:]) <= singles
 
 
@@ -250,7 +221,7 @@ def test_a_long_text_is_edited_sentence_by_sentence(masker: Masker) -> None:
 
 def test_a_place_between_two_units_belongs_to_one_of_them(masker: Masker) -> None:
     text = masker.model.vocabulary.read("the food . the staff .")
-    one, two = (Unit(0, text, Span(*words), np.zeros(2)) for words in ((0, 3), (3, 6)))
+    one, two = (Segment(0, text, Span(*words), np.zeros(2)) for words in ((0, 3), (3, 6)))
     assert [u.has(Span(3, 3)) for u in (one, two)] == [False, True]
     assert [u.has(Span(6, 6)) for u in (one, two)] == [False, True]
     assert [u.has(Span(0, 0)) for u in (one, two)] == [True, False]
@@ -262,19 +233,19 @@ def test_a_place_between_two_units_belongs_to_one_of_them(masker: Masker) -> Non
 def test_units_are_whole_sentences_that_fit(sizes: list[int], longest: int) -> None:
     vocabulary = UNIT_VOCABULARY
     text = vocabulary.read(" ".join(" ".join(["food"] * size) + " ." for size in sizes))
-    units = list(_units(text, longest))
-    assert [u.start for u in units] == [0, *(u.stop for u in units[:-1])]
-    assert units[-1].stop == len(text.words)
-    for unit in units:
-        assert text.word(unit.stop - 1) == "."
-        sentences = sum(text.word(i) == "." for i in range(unit.start, unit.stop))
-        assert sentences == 1 or unit.stop - unit.start <= longest
+    segments = list(split_segments(text, longest))
+    assert [u.start for u in segments] == [0, *(u.stop for u in segments[:-1])]
+    assert segments[-1].stop == len(text.words)
+    for segment in segments:
+        assert text.word(segment.stop - 1) == "."
+        sentences = sum(text.word(i) == "." for i in range(segment.start, segment.stop))
+        assert sentences == 1 or segment.stop - segment.start <= longest
 
 
 @given(st.integers(1, 40), st.integers(1, 30))
 def test_a_text_without_a_sentence_end_is_one_unit(size: int, longest: int) -> None:
     text = UNIT_VOCABULARY.read(" ".join(["food"] * size))
-    assert list(_units(text, longest)) == [Span(0, size)]
+    assert list(split_segments(text, longest)) == [Span(0, size)]
 
 
 def test_a_long_line_without_a_full_stop_is_edited(masker: Masker) -> None:
@@ -312,12 +283,12 @@ VOCABULARY = ["the", "food", "was", "terrible", "and", "we", "like", "it", "good
     st.sampled_from([0.3, 0.6, 0.9]), st.sampled_from([1, 2, 3]), st.sampled_from([0, 5]), st.sampled_from([0.0, 9.0]),
 )  # fmt: skip
 def test_what_is_skipped_changes_nothing(
-    texts: list[str], strength: float, max_edits: int, top: int, rest: float
+    texts: list[str], strength: float, max_edits: int, top: int, residue: float
 ) -> None:
     """Neither the classifier nor the close look is asked about drafts that could not win."""
     task, style, longest = ANY.searching("positive")
     options = {
-        "ranking": Ranking(strength, similarity=2.0, rest=rest),
+        "ranking": Ranking(strength, similarity=2.0, residue=residue),
         "max_edits": max_edits,
         "top": top,
         "longest": longest,
@@ -327,10 +298,10 @@ def test_what_is_skipped_changes_nothing(
         return search_texts(task, style, texts, min_score=-math.inf, **options)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(looking, "SPOKEN", 0.0)  # nothing in a random model would speak more clearly
+        patch.setattr(coherence, "SPOKEN", 0.0)  # nothing in a random model would speak more clearly
         some = searched()
-        patch.setattr(search, "ASKED", 10_000)
-        patch.setattr(search, "LOOKED", 10_000)
+        patch.setattr(editor, "ASKED", 10_000)
+        patch.setattr(editor, "LOOKED", 10_000)
         everything = searched()
     for one, other in zip(some, everything, strict=True):
         options_ = [(one, other), *zip(one.alternatives or (), other.alternatives or (), strict=True)]
@@ -343,22 +314,22 @@ def test_the_classifier_reads_only_what_could_win(masker: Masker, monkeypatch: p
     task, _, _ = masker.searching("positive")
 
     def read(asked: int) -> int:
-        monkeypatch.setattr(search, "ASKED", asked)
+        monkeypatch.setattr(editor, "ASKED", asked)
         style = Words([], ["terrible"])
         search_texts(
             task, style, ["the food was terrible ."], ranking=Ranking(0.2, similarity=50.0), max_edits=1, min_score=0.0
         )
         return style.read
 
-    assert search.FINALISTS < read(1) < read(1000)
+    assert editor.FINALISTS < read(1) < read(1000)
 
 
 def test_units_put_their_candidates_in_place(masker: Masker) -> None:
     text = masker.model.vocabulary.read("the food was terrible .")
-    unit = Unit(0, text, Span(0, 5), np.zeros(2))
+    segment = Segment(0, text, Span(0, 5), np.zeros(2))
     a = Candidate(Infill(0, (), 0.0, 0.0), Replacement(0, 3, "our"), 0.0, 0.0)
     b = Candidate(Infill(0, (), 0.0, 0.0), Replacement(13, 21, "good"), 0.0, 0.0)
-    assert unit.put([b, a]) == "our food was good ."
+    assert segment.with_parts([b, a]) == "our food was good ."
 
 
 def test_the_style_classifier_compares_the_two_domains(masker: Masker) -> None:

@@ -41,8 +41,8 @@ def test_the_first_infill_and_the_old_words_are_those_of_the_paper(tasks: Callab
     for k, of_text in enumerate(scores):
         part = slice(found.ends[k], found.ends[k + 1])
         np.testing.assert_array_equal(found.best[part, :, 0], of_text.infills)
-        np.testing.assert_allclose(found.log_t[part, :, 0].sum(1), of_text.log_L1, atol=1e-3)
-        np.testing.assert_allclose(found.log_s[part, :, 0].sum(1), of_text.log_L3, atol=1e-3)
+        np.testing.assert_allclose(found.target_log_p[part, :, 0].sum(1), of_text.log_L1, atol=1e-3)
+        np.testing.assert_allclose(found.source_log_p[part, :, 0].sum(1), of_text.log_L3, atol=1e-3)
         np.testing.assert_allclose(found.old_t[part], of_text.log_L2, atol=1e-3)
         np.testing.assert_allclose(found.old_s[part], of_text.log_L4, atol=1e-3)
 
@@ -53,7 +53,7 @@ def test_a_refill_has_the_likelihood_of_its_pieces_one_after_the_other(tasks: Ca
     text, frame, runtime = found.texts[0], task.frame, task.target.runtime
     refills = found.pool(3)[0][-3 * BEAMS :]
     for refill in refills:
-        span = found.spans[0][refill.span]
+        span = found.spans[0][refill.span_index]
         chain = [*refill.pieces, *[frame.pad] * (frame.n_p - len(refill.pieces))]
         total = 0.0
         for k in range(min(len(refill.pieces) + 1, frame.n_p)):  # what follows the first [PAD] is certain
@@ -64,7 +64,7 @@ def test_a_refill_has_the_likelihood_of_its_pieces_one_after_the_other(tasks: Ca
             slot = torch.tensor([[len(frame.start) + 1 + start + k]])
             answer = runtime(ids, torch.ones_like(ids), slot, torch.tensor([[[chain[k]]]]), None)
             total += float(answer.asked_log_p)
-        assert refill.log_t == pytest.approx(total, abs=1e-3)
+        assert refill.target_log_p == pytest.approx(total, abs=1e-3)
 
 
 def test_single_pieces_are_those_of_most_contrast(
@@ -79,15 +79,17 @@ def test_single_pieces_are_those_of_most_contrast(
         assert singles
         for i in range(len(spans)):
             row = found.ends[k] + i
-            mine = [s for s in singles if s.span == i]
-            worth = [2 * s.log_t - s.log_s for s in mine]
+            mine = [s for s in singles if s.span_index == i]
+            worth = [2 * s.target_log_p - s.source_log_p for s in mine]
             assert worth == sorted(worth, reverse=True)
             assert len(mine) <= SINGLES
             for single in mine:
                 slots = [list(found.best[row, j]).index(pad) for j in range(1, n_p)]
                 first = list(found.best[row, 0]).index(single.pieces[0])
-                log_t = found.log_t[row, 0, first] + sum(found.log_t[row, j + 1, at] for j, at in enumerate(slots))
-                assert single.log_t == pytest.approx(log_t, abs=1e-4)
+                target_log_p = found.target_log_p[row, 0, first] + sum(
+                    found.target_log_p[row, j + 1, at] for j, at in enumerate(slots)
+                )
+                assert single.target_log_p == pytest.approx(target_log_p, abs=1e-4)
 
 
 def test_nothing_is_never_inserted_where_nothing_was(tasks: Callable[[str], Task]) -> None:
@@ -95,14 +97,14 @@ def test_nothing_is_never_inserted_where_nothing_was(tasks: Callable[[str], Task
     found = infiller(task, TEXTS)
     for spans, pool in zip(found.spans, found.pool(100), strict=True):
         refills = pool[-BEAMS * len(spans) :]
-        assert all(r.pieces for r in refills if spans[r.span].start == spans[r.span].stop)
-        assert [infill.span for infill in pool[: len(spans)]] == list(range(len(spans)))
+        assert all(r.pieces for r in refills if spans[r.span_index].start == spans[r.span_index].stop)
+        assert [infill.span_index for infill in pool[: len(spans)]] == list(range(len(spans)))
         assert all(len(infill.pieces) == 1 for infill in pool[len(spans) : -BEAMS * len(spans)])
 
 
 def test_without_a_source_domain_there_is_no_contrast(tasks: Callable[[str], Task]) -> None:
     found = infiller(tasks("bert"), TEXTS[:1], source=None)
-    np.testing.assert_array_equal(found.log_t, found.log_s)
+    np.testing.assert_array_equal(found.target_log_p, found.source_log_p)
     assert found.passes[0] == len(found.spans[0])
 
 

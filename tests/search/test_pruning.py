@@ -12,7 +12,7 @@ from conftest import CORPUS, make_model, make_task
 
 from masker.core.editing import Rewrite, Task, edit_texts, realised
 from masker.core.runtime import Array, SlotScores
-from masker.core.scoring import Side
+from masker.core.scoring import DomainScorer
 from masker.runtime.torch import TorchRuntime
 
 WORDS = [*CORPUS.split(), "don't", "I", "NASA", "(well)", "so-so", "mmm", "...", "'em"]
@@ -22,7 +22,7 @@ class Counting:
     """A runtime that counts the rows that it is asked about, and where it is asked for the best piece."""
 
     def __init__(self, runtime: TorchRuntime) -> None:
-        self.runtime, self.put, self.rows = runtime, runtime.put, 0
+        self.runtime, self.to_device, self.rows = runtime, runtime.to_device, 0
 
     def __call__(self, ids: Array, *inputs: Array) -> SlotScores:
         self.rows += len(ids)
@@ -37,7 +37,7 @@ def random_texts(count: int, seed: int) -> list[str]:
 
 def counted(model: Any, *, domains: tuple[str, ...] = ("negative", "positive"), **options: Any) -> Task:
     runtime = TorchRuntime(model, "cpu")
-    source = Side(Counting(runtime), model.vocabulary.domain(domains[0]))  # type: ignore[arg-type]
+    source = DomainScorer(Counting(runtime), model.vocabulary.domain(domains[0]))  # type: ignore[arg-type]
     return make_task(model, runtime=runtime, source=source, domains=domains, **options)
 
 
@@ -83,7 +83,7 @@ def test_the_same_edits_with_half_the_questions(
     for prune in (False, True):
         source = Counting(task.target.runtime)  # type: ignore[arg-type]
         assert task.source
-        now = replace(task, prune=prune, source=Side(source, task.source.token))  # type: ignore[arg-type]
+        now = replace(task, prune=prune, source=DomainScorer(source, task.source.token))  # type: ignore[arg-type]
         results.append(edit_texts(now, texts, **options))
         asked.append(source.rows)
     for whole, pruned in zip(*results, strict=True):
@@ -132,7 +132,7 @@ def test_nothing_is_asked_below_the_minimum_score(tasks: Callable[[str], Task]) 
 def test_one_domain_and_two_models() -> None:
     positive, negative = make_model(domains=("positive",), seed=1), make_model(domains=("negative",), seed=2)
     alone = make_task(positive, domains=("positive",), source=None)
-    other = Side(TorchRuntime(negative, "cpu"), negative.vocabulary.domain("negative"))
+    other = DomainScorer(TorchRuntime(negative, "cpu"), negative.vocabulary.domain("negative"))
     for task in (alone, replace(alone, source=other)):
         texts = random_texts(50, seed=5)
         for ours, theirs in zip(*(edit_texts(replace(task, prune=p), texts) for p in (True, False)), strict=True):

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 from masker.core.spans import Span
 from masker.core.surface import Replacement
 from masker.search.infilling import Infill
-from masker.search.ranking import Candidate, Edited, Ranking, Unit, similarity_of
+from masker.search.ranking import Candidate, Edited, Ranking, Segment, similarity_of
 
 VOCABULARY = make_model("bert").vocabulary
 WORDS = ["food", "was", "terrible", "the", "we", "like", "it", "."]
 
 
-def unit_of(source: str) -> Unit:
+def segment_of(source: str) -> Segment:
     text = VOCABULARY.read(source)
-    return Unit(0, text, Span(0, len(text.words)), np.zeros(2))
+    return Segment(0, text, Span(0, len(text.words)), np.zeros(2))
 
 
 def candidate(start: int, end: int, new: str) -> Candidate:
@@ -28,27 +28,27 @@ def candidate(start: int, end: int, new: str) -> Candidate:
     ),
 )
 def test_edited_texts_know_where_their_old_words_were(words: list[str], edits: list[tuple[int, int, str]]) -> None:
-    unit, parts, free = unit_of(" ".join(words)), [], 0
+    segment, parts, free = segment_of(" ".join(words)), [], 0
     for start, size, new in sorted(edits):
         if free <= start < start + size <= len(words):
-            a, b = unit.text.words[start].start, unit.text.words[start + size - 1].end
+            a, b = segment.text.words[start].start, segment.text.words[start + size - 1].end
             parts.append(candidate(a, b, new))
             free = start + size + 1
-    edited = Edited(VOCABULARY, unit, parts)
-    assert edited.text.source == unit.put(parts)
+    edited = Edited(VOCABULARY, segment, parts)
+    assert edited.text.source == segment.with_parts(parts)
     for j, i in edited.old.items():
-        assert edited.text.word(j) == unit.text.word(i)
-    gone = {i for i in range(len(words)) for p in parts if p.at.start <= unit.text.words[i].start < p.at.end}
+        assert edited.text.word(j) == segment.text.word(i)
+    gone = {i for i in range(len(words)) for p in parts if p.at.start <= segment.text.words[i].start < p.at.end}
     assert {*edited.old.values()} == {*range(len(words))} - gone
     assert bool(edited.near(1)) <= bool(parts)
     assert set(edited.near(2)) <= set(edited.near(20)) <= set(edited.old)
 
 
 def test_near_words_are_those_beside_an_edit() -> None:
-    unit = unit_of("we like the food it was terrible .")
-    inserted = Edited(VOCABULARY, unit, [candidate(7, 7, " so")])
+    segment = segment_of("we like the food it was terrible .")
+    inserted = Edited(VOCABULARY, segment, [candidate(7, 7, " so")])
     assert [inserted.text.word(j) for j in inserted.near(1)] == ["like", "the"]
-    deleted = Edited(VOCABULARY, unit, [candidate(7, 16, "")])
+    deleted = Edited(VOCABULARY, segment, [candidate(7, 16, "")])
     assert [deleted.text.word(j) for j in deleted.near(2)] == ["we", "like", "it", "was"]
     assert deleted.home(0, 2) == (0, 2)
     assert deleted.home(8, 10) == (17, 19)
@@ -64,11 +64,13 @@ def test_what_is_lost_counts_for_more_than_what_is_added() -> None:
 
 
 def test_a_total_is_the_sum_that_the_module_tells() -> None:
-    unit = unit_of("we like it .")
-    ranking = Ranking(0.5, style=1, words=10, likelihood=100, similarity=1000, lost=3, fit=1e4, rest=1e6, sure=1e5)
+    segment = segment_of("we like it .")
+    ranking = Ranking(
+        0.5, encoder=1, bag_of_words=10, likelihood=100, similarity=1000, lost=3, coherence=1e4, residue=1e6, sure=1e5
+    )
     part = candidate(3, 7, "hate")
-    text, enough = unit.put([part]), np.log(0.5)
-    unsure = ranking.total(unit, [part], text, np.array([-2.0, -0.1]), -3.0, -4.0)
-    assert np.isclose(unsure, -2 + 10 * enough - 100 + 1000 * similarity_of(text, unit.source, 3) - 3e4 - 4e6)
-    sure = ranking.total(unit, [part], text, np.array([-0.2, -0.1]), -3.0, -4.0)
+    text, enough = segment.with_parts([part]), np.log(0.5)
+    unsure = ranking.total(segment, [part], text, np.array([-2.0, -0.1]), -3.0, -4.0)
+    assert np.isclose(unsure, -2 + 10 * enough - 100 + 1000 * similarity_of(text, segment.source, 3) - 3e4 - 4e6)
+    sure = ranking.total(segment, [part], text, np.array([-0.2, -0.1]), -3.0, -4.0)
     assert np.isclose(sure - unsure, enough + 2 + 1e5)

@@ -7,7 +7,7 @@ from toy import CORPORA
 from masker.api import Masker
 from masker.errors import MaskerError
 from masker.evaluation.judges.base import Judge
-from masker.model.bag_of_words import WordStyle
+from masker.model.bag_of_words import BagOfWords
 from masker.search.tuning import EDITS, SCORES, STRENGTHS, Trial, tune
 
 
@@ -15,7 +15,7 @@ from masker.search.tuning import EDITS, SCORES, STRENGTHS, Trial, tune
 def masker() -> Masker:
     model = make_model("bert")
     model.add_style()
-    model.words = WordStyle.fit(list(CORPORA.values()))
+    model.bag_of_words = BagOfWords.fit(list(CORPORA.values()))
     return Masker(model, device="cpu", exact=True)
 
 

@@ -13,7 +13,7 @@ from masker.core.spans import enumerate_spans
 from masker.core.text import Text, Word
 from masker.core.vocabulary import Vocabulary
 from masker.training import examples
-from masker.training.examples import Pile, build_pile, order, segment
+from masker.training.examples import EncodedCorpus, encode_corpora, order, segment
 
 TEXT = "marie curie was n't born in poland !"  # curie, n't: words of two and three pieces
 WORDS = ["the", "food", "curie", "n't", ",", ".", "!", "café", "☕", "[MASK]", "\x00", "don't", "(really)", "2.5"]
@@ -24,7 +24,7 @@ def frame(vocabulary: Vocabulary, n_p: int = 4) -> Frame:
     return Frame(tuple(vocabulary.start), tuple(vocabulary.end), vocabulary.mask, vocabulary.pad, n_p)
 
 
-def draw(pile: Pile, vocabulary: Vocabulary, *, seed: int = 0, rows: Sequence[int] | None = None,
+def draw(pile: EncodedCorpus, vocabulary: Vocabulary, *, seed: int = 0, rows: Sequence[int] | None = None,
          domains: bool = True, n_p: int = 4) -> Masked:  # fmt: skip
     chosen = torch.arange(len(pile)) if rows is None else torch.tensor(rows)
     return pile.draw(chosen, frame(vocabulary, n_p), torch.Generator().manual_seed(seed), domains=domains)
@@ -49,7 +49,7 @@ def filled(masked: Masked, vocabulary: Vocabulary, row: int) -> list[int]:
 def test_a_pile_holds_what_reading_gives(vocabularies: dict[str, Vocabulary], sources: list[str]) -> None:
     for family in ("bert", "roberta"):
         vocabulary = vocabularies[family]
-        pile = build_pile(vocabulary, [(sources, 7)], window=1000)
+        pile = encode_corpora(vocabulary, [(sources, 7)], window=1000)
         read = [text for text in map(vocabulary.read, sources) if text.words]
         assert len(pile) == len(read)
         for row, text in enumerate(read):
@@ -60,19 +60,19 @@ def test_a_pile_holds_what_reading_gives(vocabularies: dict[str, Vocabulary], so
 
 
 def test_domains_follow_their_texts(vocabulary: Vocabulary) -> None:
-    pile = build_pile(vocabulary, [(["the food", "it"], 5), ([], 6), (["the staff"], 7)], window=50)
+    pile = encode_corpora(vocabulary, [(["the food", "it"], 5), ([], 6), (["the staff"], 7)], window=50)
     assert pile.domain.tolist() == [5, 5, 7]
 
 
 def test_a_pile_of_nothing(vocabulary: Vocabulary) -> None:
-    assert len(build_pile(vocabulary, [(["", "  "], 5)], window=50)) == 0
-    assert len(build_pile(vocabulary, [], window=50)) == 0
+    assert len(encode_corpora(vocabulary, [(["", "  "], 5)], window=50)) == 0
+    assert len(encode_corpora(vocabulary, [], window=50)) == 0
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(texts, min_size=1, max_size=4), st.integers(4, 12))
 def test_windows_cover_everything_once(vocabulary: Vocabulary, sources: list[str], window: int) -> None:
-    pile = build_pile(vocabulary, [(sources, 1)], window=window)
+    pile = encode_corpora(vocabulary, [(sources, 1)], window=window)
     whole = [text for text in map(vocabulary.read, sources) if text.words]
     rows = list(zip(pile.lo.tolist(), pile.hi.tolist(), strict=True))
     assert [i for lo, hi in rows for i in range(lo, hi)] == list(range(pile.pieces))
@@ -85,7 +85,7 @@ def test_windows_cover_everything_once(vocabulary: Vocabulary, sources: list[str
 
 
 def test_a_word_longer_than_the_window_is_cut(vocabulary: Vocabulary) -> None:
-    pile = build_pile(vocabulary, [(["the " + "x1" * 20 + " food ."], vocabulary.domain("positive"))], window=10)
+    pile = encode_corpora(vocabulary, [(["the " + "x1" * 20 + " food ."], vocabulary.domain("positive"))], window=10)
     assert pile.hi[-1] == pile.pieces
     for domains in (True, False):
         for seed in range(20):
@@ -97,13 +97,13 @@ def test_a_word_longer_than_the_window_is_cut(vocabulary: Vocabulary) -> None:
 def test_processes_give_the_same_pile(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examples, "_BLOCK", 7)
     sources = [f"the food was {k} [MASK] terrible ." for k in range(40)]
-    one, two = (build_pile(vocabulary, [(sources, 5)], window=6, workers=n) for n in (1, 2))
+    one, two = (encode_corpora(vocabulary, [(sources, 5)], window=6, workers=n) for n in (1, 2))
     assert one.fingerprint() == two.fingerprint()
 
 
 def test_fingerprint_notices_every_change(vocabulary: Vocabulary) -> None:
     def of(*sources: str, window: int = 50, domain: int = 5) -> str:
-        return build_pile(vocabulary, [(sources, domain)], window=window).fingerprint()
+        return encode_corpora(vocabulary, [(sources, domain)], window=window).fingerprint()
 
     assert of("the food was", "it") == of("the  food was", "it")
     same = [
@@ -125,7 +125,7 @@ def unprotected(text: Text) -> list[tuple[int, int]]:
 
 def test_spans_are_those_of_scoring_and_drawn_by_their_weights(vocabulary: Vocabulary) -> None:
     text, draws = vocabulary.read(TEXT), 6000
-    pile = build_pile(vocabulary, [(["it was .", TEXT, "the food"], 5)], window=50)
+    pile = encode_corpora(vocabulary, [(["it was .", TEXT, "the food"], 5)], window=50)
     masked = draw(pile, vocabulary, rows=[1] * draws)
     start = len(vocabulary.start) + 1
     found: Counter[tuple[int, int]] = Counter()
@@ -145,7 +145,7 @@ def test_spans_are_those_of_scoring_and_drawn_by_their_weights(vocabulary: Vocab
 @settings(max_examples=60, deadline=None)
 @given(st.lists(texts, min_size=1, max_size=6), st.integers(1, 5), st.integers(0, 999))
 def test_one_span_of_whole_words(vocabulary: Vocabulary, sources: list[str], n_p: int, seed: int) -> None:
-    pile = build_pile(vocabulary, [(sources, vocabulary.domain("positive"))], window=1000)
+    pile = encode_corpora(vocabulary, [(sources, vocabulary.domain("positive"))], window=1000)
     if not len(pile):
         return
     masked = draw(pile, vocabulary, seed=seed, n_p=n_p)
@@ -174,7 +174,7 @@ def test_one_span_of_whole_words(vocabulary: Vocabulary, sources: list[str], n_p
 @settings(max_examples=60, deadline=None)
 @given(st.lists(texts, min_size=1, max_size=5), st.integers(1, 6), st.integers(0, 999))
 def test_several_spans_that_do_not_touch(vocabulary: Vocabulary, sources: list[str], n_p: int, seed: int) -> None:
-    pile = build_pile(vocabulary, [(sources, 0)], window=1000)
+    pile = encode_corpora(vocabulary, [(sources, 0)], window=1000)
     if not len(pile):
         return
     masked = draw(pile, vocabulary, seed=seed, domains=False, n_p=n_p)
@@ -200,7 +200,7 @@ def test_about_15_percent_are_masked_and_every_piece_can_be(vocabulary: Vocabula
     rng = np.random.default_rng(0)
     words = ["the", "food", "was", "terrible", "curie", ".", "staff"]
     sources = [" ".join(rng.choice(words, size)) for size in rng.integers(8, 60, 50)]
-    pile = build_pile(vocabulary, [(sources, 0)], window=1000)
+    pile = encode_corpora(vocabulary, [(sources, 0)], window=1000)
     hit = torch.zeros(pile.pieces)
     real = spans = 0
     draws = 200
@@ -261,7 +261,7 @@ def test_rows_of_one_size_lose_no_piece_and_only_the_spans_without_room(
     vocabularies: dict[str, Vocabulary], length: int
 ) -> None:
     vocabulary = vocabularies["bert"]
-    pile = build_pile(vocabulary, [([" ".join([TEXT] * k) for k in (1, 2, 2, 3)], 0)], window=26)
+    pile = encode_corpora(vocabulary, [([" ".join([TEXT] * k) for k in (1, 2, 2, 3)], 0)], window=26)
     masks, n_p, full = 8, 4, 0
     for seed in range(30):
         masked = pile.draw(
@@ -283,7 +283,7 @@ def test_rows_of_one_size_lose_no_piece_and_only_the_spans_without_room(
 @pytest.mark.parametrize("domains", [False, True])
 def test_batches_of_one_size_do_not_wait_for_the_device(vocabularies: dict[str, Vocabulary], domains: bool) -> None:
     """On the device "meta" no number can be read."""
-    pile = build_pile(vocabularies["bert"], [([TEXT], 0)], window=26)
+    pile = encode_corpora(vocabularies["bert"], [([TEXT], 0)], window=26)
     away = pile.to(torch.device("meta"))
     masked = away.draw(torch.arange(1, device="meta"), frame(vocabularies["bert"]), None, domains=domains,
                        revealed=0.3, size=(40, 8 if not domains else 4))  # type: ignore[arg-type]  # fmt: skip

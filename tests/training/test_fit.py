@@ -117,13 +117,13 @@ def start(base: Path, **options: Any) -> PaddedMLM:
 @pytest.mark.parametrize("n_p", [1, 4, 9])
 def test_windows_always_fit_the_positions(base: Path, spans: bool, n_p: int) -> None:
     """The longest text, with all its masks, is no longer than the model can see."""
-    from masker.training.examples import build_pile
+    from masker.training.examples import encode_corpora
 
     with pytest.raises(MaskerError, match="room for") as error:
         start(base, n_p=n_p, window=10_000, spans=spans)
     room = int(str(error.value).split("room for ")[1].split()[0])
     model = start(base, n_p=n_p, window=room, spans=spans)
-    pile = build_pile(model.vocabulary, [(["the food was rude . " * 200], 0)], window=room)
+    pile = encode_corpora(model.vocabulary, [(["the food was rude . " * 200], 0)], window=room)
     longest = 0
     for seed in range(200):
         generator = torch.Generator().manual_seed(seed)

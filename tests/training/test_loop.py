@@ -15,7 +15,7 @@ from toy import CORPORA
 from masker.errors import MaskerError
 from masker.model.padded_mlm import PaddedMLM
 from masker.training import loop
-from masker.training.examples import Pile, build_pile
+from masker.training.examples import EncodedCorpus, encode_corpora
 from masker.training.fit import fit, pretrain
 from masker.training.loop import Progress, Result, set_dropout, span_accuracy, train
 from masker.training.settings import TrainSettings
@@ -43,8 +43,8 @@ def run(base: Path, tmp_path: Path) -> Callable[..., Result]:
         texts = [(lines, model.vocabulary.domain(name)) for name, lines in CORPORA.items()]
         if not domains:  # texts of one to four lines, so that they hold different numbers of spans
             texts = [([" ".join(lines[k : k + 1 + k % 4]) for k in range(80)], token) for lines, token in texts]
-        pile = build_pile(model.vocabulary, texts, window=32)
-        held = build_pile(model.vocabulary, [(lines[::8], token) for lines, token in texts], window=32)
+        pile = encode_corpora(model.vocabulary, texts, window=32)
+        held = encode_corpora(model.vocabulary, [(lines[::8], token) for lines, token in texts], window=32)
         result = train(model, pile, held, settings, domains=domains, out=tmp_path / name, resume=resume, report=report)
         return model, result
 
@@ -89,14 +89,14 @@ def test_accumulating_gives_the_loss_of_one_batch(run: Any, tmp_path: Path, doma
 
 def test_every_epoch_shows_every_text(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[int] = []
-    real = Pile.draw
+    real = EncodedCorpus.draw
 
-    def draw(self: Pile, rows: torch.Tensor, *arguments: Any, **kw: Any) -> Any:
+    def draw(self: EncodedCorpus, rows: torch.Tensor, *arguments: Any, **kw: Any) -> Any:
         if len(rows) == 16:  # not an evaluation
             shown.extend(rows.tolist())
         return real(self, rows, *arguments, **kw)
 
-    monkeypatch.setattr(Pile, "draw", draw)
+    monkeypatch.setattr(EncodedCorpus, "draw", draw)
     run("x", TrainSettings(epochs=2, batch_size=16, eval_every=100))
     assert len(shown) == 320
     assert sorted(shown[:160]) == sorted(shown[160:]) == list(range(160))
@@ -156,10 +156,10 @@ def test_it_runs_to_the_end_and_keeps_the_best(run: Any, scripted: list[dict[str
 def test_span_accuracy_counts_whole_spans(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An oracle that gets one piece of every fourth span wrong is right on 75 %."""
     model = PaddedMLM.from_pretrained(base)
-    pile = build_pile(model.vocabulary, [(CORPORA["negative"], 1)], window=32)
+    pile = encode_corpora(model.vocabulary, [(CORPORA["negative"], 1)], window=32)
     asked: list[Any] = []
-    real = Pile.draw
-    monkeypatch.setattr(Pile, "draw", lambda *a, **kw: asked.append(real(*a, **kw)) or asked[-1])
+    real = EncodedCorpus.draw
+    monkeypatch.setattr(EncodedCorpus, "draw", lambda *a, **kw: asked.append(real(*a, **kw)) or asked[-1])
 
     def oracle(ids: torch.Tensor, attention: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
         logits = torch.nn.functional.one_hot(asked[-1].targets.clamp(min=0), 400).float() * 50
@@ -204,7 +204,7 @@ def test_a_loss_that_is_no_number_stops_it(run: Any, tmp_path: Path) -> None:
 
 def test_nothing_to_train_on_or_to_measure_with(base: Path, tmp_path: Path) -> None:
     model = PaddedMLM.from_pretrained(base)
-    some, none = (build_pile(model.vocabulary, [(lines, 0)], window=32) for lines in (CORPORA["negative"], [" "]))
+    some, none = (encode_corpora(model.vocabulary, [(lines, 0)], window=32) for lines in (CORPORA["negative"], [" "]))
     for pile, held in ((some, none), (none, some)):
         with pytest.raises(MaskerError, match="texts to train on"):
             train(model, pile, held, SHORT, domains=False, out=tmp_path / "x")
