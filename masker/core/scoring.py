@@ -8,12 +8,13 @@ L4 = L(W    | source)
 TargetScore = L1 - L2        SourceScore = -max(0, L3 - L4)        Score = TargetScore + SourceScore
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
 
+from masker.core.batching import by_length
 from masker.core.padding import Frame, Masked, mask_spans
 from masker.core.runtime import Array, Runtime, array_module, moving
 from masker.core.spans import Span
@@ -91,7 +92,7 @@ class ScoreTable:
         self.log_L = np.full((4, self.ends[-1]), np.nan)
         self._target, self._source, self._frame, self._budget = target, source, frame, batch_tokens
         self._bias = np.where(allowed, 0.0, -np.inf).astype(np.float32)
-        self._rows = _rows(texts, spans, window)
+        self._rows = masked_rows(texts, spans, window)
         around = len(frame.start) + 1 + len(frame.end) + frame.n_p  # 1: the domain's token
         self._lengths = self._rows[:, 1] - self._rows[:, 0] - self._rows[:, 3] + around
         self._flat = np.fromiter(chain([0], *(text.pieces for text in texts)), np.int64)  # [0]: it is never empty
@@ -106,7 +107,7 @@ class ScoreTable:
         to_device = side.runtime.to_device
         flat, table, bias = to_device(self._flat), to_device(self._rows), to_device(self._bias)
         answers = []
-        for batch in _batches(self._lengths, rows, self._budget):
+        for batch in by_length(self._lengths, self._budget, rows):
             masked = self._mask(flat, table[to_device(batch)], batch)
             old = masked.targets[:, :, None]  # [B, n_p, 1] W and its [PAD]s
             t = side.runtime(masked.with_domain(side.token), masked.attention, masked.slots, old, bias)
@@ -129,7 +130,7 @@ class ScoreTable:
         to_device = self._source.runtime.to_device
         flat, table = to_device(self._flat), to_device(self._rows)
         answers = []
-        for batch in _batches(self._lengths, rows, self._budget):
+        for batch in by_length(self._lengths, self._budget, rows):
             masked = self._mask(flat, table[to_device(batch)], batch)
             answers.append(
                 (batch, self._asked_source(self._source, masked, to_device(self.infills[batch])[:, :, None]))
@@ -143,7 +144,7 @@ class ScoreTable:
         to_device = side.runtime.to_device
         flat, table = to_device(self._flat), to_device(self._rows)
         answers = []
-        for batch in _batches(self._lengths, None, self._budget):
+        for batch in by_length(self._lengths, self._budget):
             masked = self._mask(flat, table[to_device(batch)], batch)
             width = self._rows[batch, 3]  # so many masks are not [PAD]; what is thought of the others does not matter
             most = max(1, width.max())
@@ -189,7 +190,7 @@ def _moving(answers: list[tuple[np.ndarray, Array]]) -> Callable[[], list[tuple[
     return lambda: [(np.concatenate(rows), wait())]
 
 
-def _rows(texts: Sequence[Text], spans: Sequence[Sequence[Span]], window: int) -> np.ndarray:
+def masked_rows(texts: Sequence[Text], spans: Sequence[Sequence[Span]], window: int) -> np.ndarray:
     """[S, 4] the masked input of every span: the window of its text around it, from and to, and its start and width.
 
     All count pieces in the one flat array of all texts, which begins with a 0.
@@ -203,14 +204,3 @@ def _rows(texts: Sequence[Text], spans: Sequence[Sequence[Span]], window: int) -
     at, size = (1 + sizes.cumsum() - sizes)[text], sizes[text]
     first = ((start + stop - window) // 2).clip(0, np.maximum(0, size - window))  # the span in the middle of its window
     return np.stack([at + first, at + np.minimum(size, first + window), at + start, stop - start], 1)
-
-
-def _batches(lengths: np.ndarray, rows: np.ndarray | None, batch_tokens: int) -> Iterator[np.ndarray]:
-    """Rows of like length together, at most `batch_tokens` tokens a batch, so that memory is bounded."""
-    rows = np.arange(len(lengths)) if rows is None else rows
-    order = rows[np.argsort(-lengths[rows], kind="stable")]
-    at = 0
-    while at < len(order):
-        size = max(1, batch_tokens // int(lengths[order[at]]))
-        yield order[at : at + size]
-        at += size

@@ -10,9 +10,10 @@ from itertools import accumulate, chain
 
 import numpy as np
 
+from masker.core.batching import by_length
 from masker.core.padding import Frame, mask_spans
 from masker.core.runtime import array_module, to_numpy
-from masker.core.scoring import DomainScorer, _batches, _rows
+from masker.core.scoring import DomainScorer, masked_rows
 from masker.core.spans import Span
 from masker.core.text import Text
 
@@ -54,7 +55,7 @@ class Infiller:
         self.passes = np.zeros(len(texts), dtype=np.int64)
         self._target, self._source, self._frame, self._budget = target, source, frame, batch_tokens
         self._bias = np.where(allowed, 0.0, -np.inf).astype(np.float32)
-        self._rows = _rows(texts, spans, window)
+        self._rows = masked_rows(texts, spans, window)
         self._text = np.repeat(np.arange(len(texts)), [len(of_text) for of_text in spans])
         around = len(frame.start) + 1 + len(frame.end) + frame.n_p
         self._lengths = self._rows[:, 1] - self._rows[:, 0] - self._rows[:, 3] + around
@@ -64,7 +65,7 @@ class Infiller:
         self.target_log_p, self.source_log_p = np.zeros((2, size, n_p, TOP), dtype=np.float32)
         self.old_t, self.old_s = np.zeros((2, size))  # log L2 and log L4
         self.words_s = np.zeros(size)  # log L4 without the [PAD]s: of the words, whatever is thought of their number
-        for batch in _batches(self._lengths, None, batch_tokens):
+        for batch in by_length(self._lengths, batch_tokens):
             shown = np.zeros((len(batch), 0), dtype=np.int64)
             self.best[batch], self.target_log_p[batch], self.source_log_p[batch], old = self._ask(
                 batch, shown, slice(0, n_p)
@@ -148,7 +149,7 @@ class Infiller:
         source_log_p = self.source_log_p[rows, 0, first].astype(np.float64)
         for slot in range(1, n_p):
             going = np.flatnonzero(ids[:, slot - 1] != pad)  # after a [PAD] come only [PAD]s
-            for part in _batches(self._lengths[rows], going, self._budget):
+            for part in by_length(self._lengths[rows], self._budget, going):
                 best, t, s, _ = self._ask(rows[part], ids[part, :slot], slice(slot, slot + 1))
                 choice = _contrast(t, s)[:, 0].argmax(1)
                 at = np.arange(len(part))

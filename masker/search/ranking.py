@@ -23,6 +23,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from masker.core.batching import by_length, padded
 from masker.core.padding import Frame
 from masker.core.runtime import Runtime, to_numpy
 from masker.core.spans import Span
@@ -109,18 +110,12 @@ class Style:
 
     def of_encoder(self, texts: Sequence[str]) -> np.ndarray:
         """[n], a pass each."""
-        start, end, pad = self.frame.start, self.frame.end, self.frame.pad
+        start, end = self.frame.start, self.frame.end
         rows = [[*start, *self.vocabulary.read(text).pieces[: self.window], *end] for text in texts]
-        lengths = np.array([len(row) for row in rows], dtype=np.int64)
-        result, order, at = np.zeros(len(rows)), np.argsort(lengths, kind="stable")[::-1], 0
-        while at < len(order):
-            chosen = order[at : at + max(1, self.batch_tokens // lengths[order[at]])]
-            at += len(chosen)
-            ids = np.full((len(chosen), lengths[chosen].max()), pad, dtype=np.int64)
-            for line, k in zip(ids, chosen, strict=True):
-                line[: lengths[k]] = rows[k]
-            attention = (np.arange(ids.shape[1]) < lengths[chosen][:, None]).astype(np.int64)
-            log_p = to_numpy(self.runtime.styles(*map(self.runtime.to_device, (ids, attention))))  # [B, D]
+        result = np.zeros(len(rows))
+        for chosen in by_length([len(row) for row in rows], self.batch_tokens):
+            inputs = padded([rows[k] for k in chosen.tolist()], self.frame.pad)
+            log_p = to_numpy(self.runtime.styles(*map(self.runtime.to_device, inputs)))  # [B, D]
             result[chosen] = self._between(log_p)
         return result
 
