@@ -225,7 +225,7 @@ def overhead(count: int = 20_000) -> dict[str, float]:
     """Microseconds a text that Beam itself takes, in one process, where editing takes no time."""
     import apache_beam as beam
 
-    from masker.core.editing import Rewrite
+    from masker.core.edits import Rewrite
     from masker.scale.beam import EditHandler, EditTexts
 
     class Nothing:

@@ -22,7 +22,7 @@ def main() -> None:
     for text, to in EXAMPLES:
         rewrite = masker.edit(text, to=to)
         console.print(f"[dim]to {to}, score {rewrite.score:.2f}[/]  ", end="", highlight=False)
-        console.print(rewrite if console.is_terminal else str(rewrite), soft_wrap=True, markup=False, highlight=False)
+        console.print(rewrite if console.is_terminal else rewrite.diff(), soft_wrap=True, markup=False, highlight=False)
 
     text, to = EXAMPLES[3]
     console.print(f"\nWhy? Every span of [bold]{text}[/] with the likelihoods L1..L4 that the domains give it:\n")

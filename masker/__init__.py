@@ -5,20 +5,42 @@ from typing import TYPE_CHECKING, Any
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
-    from masker.api import Explanation, Masker
-    from masker.core.editing import Edit, Rewrite
+    from masker.api import Masker
+    from masker.core.edits import Edit, Rewrite
+    from masker.core.explanation import Explanation
+    from masker.evaluation.judges.base import Judge
+    from masker.evaluation.report import evaluate
     from masker.model.padded_mlm import PaddedMLM
+    from masker.students.base import Student
+    from masker.training.fit import fit
+    from masker.training.settings import TrainSettings
 
 __version__ = "0.1.0"
-__all__ = ["Edit", "Explanation", "Masker", "MaskerError", "PaddedMLM", "Rewrite"]
-
 _HOME = {
-    "Edit": "core.editing",
-    "Explanation": "api",
+    "Edit": "core.edits",
+    "Explanation": "core.explanation",
+    "Judge": "evaluation.judges.base",
     "Masker": "api",
     "PaddedMLM": "model.padded_mlm",
-    "Rewrite": "core.editing",
+    "Rewrite": "core.edits",
+    "Student": "students.base",
+    "TrainSettings": "training.settings",
+    "evaluate": "evaluation.report",
+    "fit": "training.fit",
 }
+__all__ = [
+    "Edit",
+    "Explanation",
+    "Judge",
+    "Masker",
+    "MaskerError",
+    "PaddedMLM",
+    "Rewrite",
+    "Student",
+    "TrainSettings",
+    "evaluate",
+    "fit",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -28,3 +50,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(import_module(f"masker.{_HOME[name]}"), name)
     raise AttributeError(f"module 'masker' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,99 +1,56 @@
-"""Masker: the face of it all."""
+"""Masker: the face of it all. It loads models, makes the task, and has a method of editing do the work."""
 
 import itertools
 import re
-from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-import numpy as np
-
-from masker.core.editing import Edit, Rewrite, Task, begin_edits, best_edits, candidates, finished
+from masker.core.editor import Editor, edit_chunks
+from masker.core.edits import Rewrite
+from masker.core.explanation import Explanation, explain
 from masker.core.runtime import Runtime
 from masker.core.scoring import DomainScorer
+from masker.core.task import Task
 from masker.errors import MaskerError, unknown
+from masker.methods import choose
 
 if TYPE_CHECKING:  # an exported model runs without torch
     import torch
 
     from masker.model.padded_mlm import PaddedMLM
     from masker.runtime.onnx import Exported
-    from masker.search.ranking import Style
 
     Model = PaddedMLM | Exported
 
-A = TypeVar("A")
-B = TypeVar("B")
 
-_SEARCHED = 256  # texts at a time that the search editor holds the candidates of
+class TaskOptions(TypedDict, total=False):
+    """What may not be touched or inserted."""
 
-
-@dataclass(frozen=True)
-class SpanRow:
-    """One row of the paper's appendix table. `candidate`: the infill is an edit that could be made."""
-
-    i: int
-    words: int
-    masked: str
-    replacement: str
-    infill: str
-    target_score: float
-    source_score: float
-    score: float
-    L1: float
-    L2: float
-    L3: float | None
-    L4: float | None
-    candidate: bool
+    source_score: bool
+    """False is the paper's ablation: only the target domain is asked."""
+    protect: str | re.Pattern[str] | None
+    """What this pattern matches stays as it is."""
+    forbid: Collection[str]
+    """Words that are never inserted."""
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """Every span of a text with its likelihoods and scores, in the order of the paper's table."""
+class EditOptions(TaskOptions, total=False):
+    """How texts are rewritten."""
 
-    source: str
-    from_: str | None
-    to: str
-    words: list[str]
-    spans: list[SpanRow]
-    chosen: SpanRow | None
-    edit: Edit | None
-
-    def to_dict(self) -> dict[str, Any]:
-        spans = []
-        for row in self.spans:
-            record = asdict(row)
-            del record["infill"]
-            spans.append({k: round(v, 6) if isinstance(v, float) else v for k, v in record.items()})
-        chosen = self.spans.index(self.chosen) if self.chosen else None
-        record = {"source": self.source, "text": self.rewrite.text, "from": self.from_, "to": self.to}
-        return {**record, "chosen": chosen, "spans": spans}
-
-    @property
-    def rewrite(self) -> Rewrite:
-        edits = (self.edit,) if self.edit else ()
-        return Rewrite(
-            self.source, self.edit.apply(self.source) if self.edit else self.source, self.from_, self.to, edits
-        )
-
-    def plot(self, path: str | Path) -> None:
-        """Write the paper's Figure 1 for this text as a picture."""
-        from masker.show import plot
-
-        plot(self, path)
-
-    def __rich__(self) -> Any:
-        from masker.show import table
-
-        return table(self)
-
-    def _repr_html_(self) -> str:
-        from masker.show import table_html
-
-        return table_html(self)
+    method: str | None
+    """"search", the default where the model has style classifiers, or "paper"."""
+    strength: float | None
+    """The search editor goes on until the classifiers are so sure of the target domain: a probability."""
+    max_edits: int | None
+    """Up to so many edits are made."""
+    min_score: float | None
+    """Only edits are made that score above this."""
+    top: int
+    """Also list that many best rewrites, as `alternatives`."""
+    chunk: int | None
+    """How many texts are edited at a time."""
 
 
 class Masker:
@@ -151,106 +108,46 @@ class Masker:
         return self.model.domains
 
     @overload
-    def edit(self, text: str, to: str, from_: str | None = None, **options: Any) -> Rewrite: ...
+    def edit(  # type: ignore[overload-overlap]
+        self, text: str, to: str, from_: str | None = None, **options: Unpack[EditOptions]
+    ) -> Rewrite: ...
     @overload
-    def edit(self, text: Iterable[str], to: str, from_: str | None = None, **options: Any) -> list[Rewrite]: ...
     def edit(
-        self, text: str | Iterable[str], to: str, from_: str | None = None, **options: Any
+        self, text: Iterable[str], to: str, from_: str | None = None, **options: Unpack[EditOptions]
+    ) -> list[Rewrite]: ...
+    def edit(
+        self, text: str | Iterable[str], to: str, from_: str | None = None, **options: Unpack[EditOptions]
     ) -> Rewrite | list[Rewrite]:
-        """Rewrite a text, or several, so that they read like the domain `to`. Options as for `edit_stream`."""
+        """Rewrite a text, or several, so that they read like the domain `to`. Options as in `EditOptions`."""
         rewrites = list(self.edit_stream([text] if isinstance(text, str) else text, to, from_, **options))
         return rewrites[0] if isinstance(text, str) else rewrites
 
     def edit_stream(
-        self,
-        texts: Iterable[str],
-        to: str,
-        from_: str | None = None,
-        *,
-        method: str | None = None,
-        strength: float | None = None,
-        max_edits: int | None = None,
-        min_score: float | None = None,
-        top: int = 0,
-        source_score: bool = True,
-        protect: str | re.Pattern[str] | None = None,
-        forbid: Collection[str] = (),
-        chunk: int | None = None,
+        self, texts: Iterable[str], to: str, from_: str | None = None, **options: Unpack[EditOptions]
     ) -> Iterator[Rewrite]:
-        """Rewrite texts as they come, in order, `chunk` of them at a time.
-
-        `method` is "search", the default where the model has a style classifier, or "paper". The search editor goes on
-        until the classifier is sure of the target domain with a probability of `strength`. Edits are made if they score
-        above `min_score`, and up to `max_edits` of them. `top` also lists that many best rewrites;
-        `source_score=False` is the paper's ablation; what `protect` matches stays, and the words of `forbid` are never
-        inserted.
-        """
-        task = self._task(to, from_, source_score=source_score, protect=protect, forbid=forbid)
-        begin, size, ahead = self._editor(task, method, strength, max_edits, min_score, top)
-        size = chunk or size
+        """Rewrite texts as they come, in order, some of them at a time. Options as in `EditOptions`."""
+        chunk = options.pop("chunk", None)
+        editor = self.editor(to, from_, **options)
         numbered = iter(enumerate(texts, 1))
 
-        def groups() -> Iterator[list[str]]:
-            while group := list(itertools.islice(numbered, size)):
-                for number, text in group:
+        def chunks() -> Iterator[list[str]]:
+            while part := list(itertools.islice(numbered, chunk or editor.chunk)):
+                for number, text in part:
                     self._check_length(text, number)
-                yield [text for _, text in group]
+                yield [text for _, text in part]
 
-        yield from itertools.chain.from_iterable(_ahead(begin, groups(), ahead))
+        yield from itertools.chain.from_iterable(edit_chunks(editor, chunks()))
 
-    def _editor(
-        self, task: Task, method: str | None, strength: float | None, max_edits: int | None, min_score: float | None,
-        top: int,
-    ) -> tuple[Callable[[list[str]], Generator[None, None, list[Rewrite]]], int, int]:  # fmt: skip
-        """What rewrites texts by a method, with the knobs given, tuned or usual; how many at a time, and how many of
-        such chunks are to be begun ahead."""
-        able = self.model.has_style and self.source_model is None and task.from_ is not None
-        chosen = method or ("search" if able and task.source is not None else "paper")
-        if chosen not in ("search", "paper"):
-            raise unknown("method", chosen, ["search", "paper"])
-        if chosen == "search" and not able:
-            raise MaskerError("the search editor needs one model, fitted to both domains, with a style classifier; "
-                              "fit it again (masker fit), or use --method paper")  # fmt: skip
-        if chosen == "paper" and strength is not None:
-            raise MaskerError("--strength belongs to the search editor; leave it out with --method paper")
-        knobs: dict[str, Any] = {"max_edits": 1 if chosen == "paper" else 2, "min_score": 0.0}
-        if chosen == "search":
-            knobs |= self.model.settings.search.get(task.to, {})
-        given = {"strength": strength, "max_edits": max_edits, "min_score": min_score}
-        knobs |= {name: value for name, value in given.items() if value is not None}
-        shared = {"top": top, "max_edits": knobs.pop("max_edits"), "min_score": knobs.pop("min_score")}
-        if shared["max_edits"] < 1 or top < 0:
-            raise MaskerError(f"max_edits is {shared['max_edits']} and top {top}: need at least 1 and 0")
-        if chosen == "paper":
-            return partial(begin_edits, task, **shared), self._runtime.chunk, self._runtime.prefetch
-        from masker.search.editor import search_texts
-        from masker.search.ranking import Ranking
-
-        task = task.exact or task  # many candidates are close
-        style, longest = self._style(task)
-
-        def search(sources: list[str]) -> Generator[None, None, list[Rewrite]]:
-            yield
-            return search_texts(task, style, sources, ranking=Ranking(**knobs), longest=longest, **shared)
-
-        return search, min(_SEARCHED, self._runtime.chunk), 0  # one pass waits for another all the time
-
-    def searching(self, to: str, from_: str | None = None) -> "tuple[Task, Style, int | None]":
-        """What the search editor needs: the task, the style classifier, and how long a text is edited as one."""
-        task = self._task(to, from_, source_score=True, protect=None, forbid=())
-        self._editor(task, "search", None, None, None, 0)  # only to check that it can
-        return task.exact or task, *self._style(task)
-
-    def _style(self, task: Task) -> "tuple[Style, int | None]":
-        from masker.search.ranking import Style
-
-        names, longest = self.model.domains, self.model.settings.longest
-        assert self.model.bag_of_words
-        assert task.from_
-        runtime = self._runtime.exact or self._runtime
-        style = Style(runtime, task.vocabulary, task.frame, task.window, names.index(task.to),
-                      names.index(task.from_), self.model.bag_of_words, self.batch_tokens)  # fmt: skip
-        return style, max((longest[name] for name in (task.to, task.from_) if name in longest), default=None)
+    def editor(self, to: str, from_: str | None = None, **options: Unpack[EditOptions]) -> Editor:
+        """The method of editing for a task, as the options name it."""
+        known = EditOptions.__required_keys__ | EditOptions.__optional_keys__
+        for name in options:
+            if name not in known:
+                raise unknown("option", name, sorted(known))
+        fixed = {name: options.pop(name) for name in TaskOptions.__optional_keys__ if name in options}  # type: ignore[misc]
+        method = options.pop("method", None)
+        knobs = {name: value for name, value in options.items() if name != "chunk"}
+        return choose(self, self.task(to, from_, **fixed), method, knobs)  # type: ignore[arg-type]
 
     def explain(
         self,
@@ -259,73 +156,25 @@ class Masker:
         from_: str | None = None,
         *,
         min_score: float | None = None,
+        **options: Unpack[TaskOptions],
+    ) -> Explanation:
+        """Every span of a text with its scores by the paper's method, and which of them was chosen."""
+        self._check_length(text, None)
+        task = self.task(to, from_, **options)
+        return explain(self.exact(task) or task, text, min_score=min_score or 0.0)
+
+    def task(
+        self,
+        to: str,
+        from_: str | None = None,
+        *,
         source_score: bool = True,
         protect: str | re.Pattern[str] | None = None,
         forbid: Collection[str] = (),
-    ) -> Explanation:
-        """Every span of a text with its scores, and which of them was chosen."""
-        self._check_length(text, None)
-        task = self._task(to, from_, source_score=source_score, protect=protect, forbid=forbid)
-        task = task.exact or task
-        read, vocabulary = task.vocabulary.read(text), task.vocabulary
-        if not read.words:
-            raise MaskerError("the text has no words; nothing can be explained")
-        keep = task.keep(read)
-        scores = task.score([read], [keep])[0]
-        possible = candidates(task, scores)
-        likelihoods = [
-            None if L is None else np.exp(L) for L in (scores.log_L1, scores.log_L2, scores.log_L3, scores.log_L4)
-        ]
-        rows = []
-        for k, span in enumerate(scores.spans):
-            start, stop = read.bounds[span.start], read.bounds[span.stop]
-            masks = [vocabulary.mask] * task.frame.n_p
-            left = read.words[span.start - 1].pieces if span.start else ()
-            L1, L2, L3, L4 = (None if L is None else float(L[k]) for L in likelihoods)
-            rows.append(
-                SpanRow(
-                    i=span.start,
-                    words=span.stop - span.start,
-                    masked=" ".join(vocabulary.tokens([*read.pieces[:start], *masks, *read.pieces[stop:]])),
-                    replacement=" ".join(vocabulary.tokens(scores.infills[k].tolist())),
-                    infill=vocabulary.infill(left, scores.infills[k].tolist()).strip(),
-                    target_score=float(scores.target_score[k]),
-                    source_score=float(scores.source_score[k]),
-                    score=float(scores.score[k]),
-                    L1=L1 or 0.0,
-                    L2=L2 or 0.0,
-                    L3=L3,
-                    L4=L4,
-                    candidate=bool(possible[k]),
-                )
-            )
-        best = best_edits(task, scores, top=1, min_score=min_score or 0.0, keep=keep)
-        chosen = rows[best[0][0]] if best else None
-        words = [read.word(i) for i in range(len(read.words))]
-        return Explanation(text, task.from_, to, words, rows, chosen, best[0][1] if best else None)
-
-    def _task(
-        self,
-        to: str,
-        from_: str | None,
-        *,
-        source_score: bool,
-        protect: str | re.Pattern[str] | None,
-        forbid: Collection[str],
     ) -> Task:
+        """From which domain to which, by what runtime, and what may not be touched or inserted."""
         model, other = self.model, self.source_model or self.model
-        model.check_domain(to)
-        if from_ is None:
-            if self.source_model is None:
-                from_ = model.counterpart(to)
-            elif len(other.domains) == 1:
-                from_ = other.domains[0]
-            else:
-                raise MaskerError(
-                    f"the source model has the domains {', '.join(other.domains)}; choose one with --from"
-                )
-        elif from_ == to and self.source_model is None:
-            raise MaskerError(f"the text is to go from '{from_}' to '{to}': name two different domains")
+        from_ = self._source_domain(model.check_domain(to), from_)
         source = None
         if from_ is not None:
             source = DomainScorer(self._source_runtime, other.vocabulary.domain(other.check_domain(from_)))
@@ -333,25 +182,47 @@ class Masker:
             pattern = re.compile(protect) if protect else None
         except re.error as error:
             raise MaskerError(f"'{protect}' is no valid pattern: {error}") from error
-        task = Task(
-            vocabulary=model.vocabulary, frame=model.frame, window=min(model.settings.window, other.settings.window),
-            to=to, from_=from_, target=DomainScorer(self._runtime, model.vocabulary.domain(to)),
-            source=source if source_score else None, protect=pattern,
-            forbid=frozenset([forbid] if isinstance(forbid, str) else forbid), batch_tokens=self.batch_tokens,
-            prune=self.prune,
-        )  # fmt: skip
-        if self._runtime.exact:
-            sides = [
-                DomainScorer(self._runtime.exact, side.token) if side else None for side in (task.target, task.source)
-            ]
-            task = replace(task, exact=replace(task, target=sides[0], source=sides[1]))  # type: ignore[arg-type]
-        return task
+        return Task(
+            vocabulary=model.vocabulary,
+            frame=model.frame,
+            window=min(model.settings.window, other.settings.window),
+            to=to,
+            from_=from_,
+            target=DomainScorer(self._runtime, model.vocabulary.domain(to)),
+            source=source if source_score else None,
+            protect=pattern,
+            forbid=frozenset([forbid] if isinstance(forbid, str) else forbid),
+            batch_tokens=self.batch_tokens,
+        )
+
+    def exact(self, task: Task) -> Task | None:
+        """The same task in float32, where the runtime is in int8."""
+        exact = self._runtime.exact
+        if exact is None:
+            return None
+        source = task.source and replace(task.source, runtime=exact)
+        return replace(task, target=replace(task.target, runtime=exact), source=source)
+
+    def _source_domain(self, to: str, from_: str | None) -> str | None:
+        """Where texts are taken to come from."""
+        if from_ is not None:
+            if from_ == to and self.source_model is None:
+                raise MaskerError(f"the text is to go from '{from_}' to '{to}': name two different domains")
+            return from_
+        if self.source_model is None:
+            return self.model.counterpart(to)
+        domains = self.source_model.domains
+        if len(domains) > 1:
+            raise MaskerError(f"the source model has the domains {', '.join(domains)}; choose one with `from`")
+        return domains[0]
 
     def _check_length(self, text: str, number: int | None) -> None:
         if len(text) > self.max_words and (words := len(text.split())) > self.max_words:
             where = "the text" if number is None else f"text {number}"
-            raise MaskerError(f"{where} has {words:,} words, more than the limit of {self.max_words:,}; "
-                              "split it into sentences, one a line, or raise the limit with --max-words")  # fmt: skip
+            raise MaskerError(
+                f"{where} has {words:,} words, more than the limit of {self.max_words:,}; "
+                "split it into sentences, one a line, or raise the limit with `max_words`"
+            )
 
 
 def _runtime(model: "Model", device: "str | torch.device | None", *, exact: bool) -> Runtime:
@@ -369,24 +240,6 @@ def _wants_cpu(options: dict[str, Any]) -> bool:
     if options.get("device") is not None:
         return str(options["device"]) == "cpu"
     return not any(Path("/dev").glob("nvidia[0-9]*")) and not Path("/dev/kfd").exists()
-
-
-def _ahead(begin: Callable[[A], Generator[None, None, B]], items: Iterator[A], ahead: int) -> Iterator[B]:
-    """Results in order; `ahead` items have been begun besides, so that a GPU has always something to do."""
-    waiting = deque[Generator[None, None, B]]()
-    while True:
-        try:
-            item = next(items)
-        except StopIteration:
-            break
-        except Exception:  # what was begun before it comes out
-            yield from map(finished, waiting)
-            raise
-        waiting.append(begin(item))
-        next(waiting[-1])
-        if len(waiting) > ahead:
-            yield finished(waiting.popleft())
-    yield from map(finished, waiting)
 
 
 def _check_same_vocabulary(a: "Model", b: "Model") -> None:

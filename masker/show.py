@@ -12,8 +12,8 @@ import numpy as np
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
-    from masker.api import Explanation, SpanRow
-    from masker.core.editing import Rewrite
+    from masker.core.edits import Rewrite
+    from masker.core.explanation import Explanation, SpanRow
 
 
 def _parts(rewrite: "Rewrite") -> Iterator[tuple[str, str, str]]:

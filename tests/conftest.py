@@ -22,8 +22,8 @@ from transformers import (
 )
 
 from masker.api import Masker
-from masker.core.editing import Task
 from masker.core.scoring import DomainScorer
+from masker.core.task import Task
 from masker.core.vocabulary import Vocabulary
 from masker.model.padded_mlm import PaddedMLM, Settings
 from masker.runtime.torch import TorchRuntime

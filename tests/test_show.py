@@ -6,8 +6,8 @@ import pytest
 from conftest import FIGURE_1
 from rich.console import Console
 
-from masker.api import Explanation, SpanRow
-from masker.core.editing import Edit, Rewrite
+from masker.core.edits import Edit, Rewrite
+from masker.core.explanation import Explanation, SpanRow
 from masker.errors import MaskerError
 from masker.show import diff_html, diff_rich, plot, table, table_html
 
@@ -50,15 +50,15 @@ def printed(thing: Any, width: int = 200, **options: Any) -> str:
 
 
 def test_a_rewrite_prints_as_a_diff() -> None:
-    assert str(EDITED) == "[-The-]{+Our+} <b>food</b> was [-terrible-]{+nice & good+}, really."
-    assert str(UNCHANGED) == SOURCE
+    assert EDITED.diff() == "[-The-]{+Our+} <b>food</b> was [-terrible-]{+nice & good+}, really."
+    assert UNCHANGED.diff() == SOURCE
 
 
 def test_a_rewrite_prints_in_colour_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "\x1b[" in str(EDITED)
-    assert not str(EDITED).endswith("\n")
+    assert "\x1b[" in EDITED.diff()
+    assert not EDITED.diff().endswith("\n")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def edit(
     """
     choice("format", format, ["lines", "tsv", "jsonl"])
     from masker.api import Masker
-    from masker.core.editing import Rewrite
+    from masker.core.edits import Rewrite
     from masker.data.corpora import numbered_lines
     from masker.scale.parallel import Job, edit_file, render
     from masker.students import is_student

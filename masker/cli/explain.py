@@ -57,5 +57,5 @@ def explain(
     if explanation.edit is None:
         console.print(f"nothing is changed: no edit scores above {min_score or 0:g}", highlight=False)
     else:
-        diff = explanation.rewrite if console.is_terminal else str(explanation.rewrite)
+        diff = explanation.rewrite if console.is_terminal else explanation.rewrite.diff()
         console.print(diff, soft_wrap=True, markup=False, highlight=False)

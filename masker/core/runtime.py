@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+T = TypeVar("T")
+Pending = Callable[[], T]  # work that a device has been given: called, it waits for the result
 Array = Any  # a NumPy array, or a torch tensor on any device; results are of the kind of the inputs, and where they are
 
 
@@ -58,7 +60,7 @@ def to_numpy(array: Array) -> np.ndarray:
     return array if isinstance(array, np.ndarray) else array.cpu().numpy()
 
 
-def moving(array: Array) -> Callable[[], np.ndarray]:
+def moving(array: Array) -> Pending[np.ndarray]:
     """Begin to move an array off its device. What is returned waits for it, but for nothing that is begun later."""
     if isinstance(array, np.ndarray) or array.device.type != "cuda":
         return lambda: to_numpy(array)

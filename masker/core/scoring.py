@@ -8,7 +8,7 @@ L4 = L(W    | source)
 TargetScore = L1 - L2        SourceScore = -max(0, L3 - L4)        Score = TargetScore + SourceScore
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from masker.core.batching import by_length
 from masker.core.padding import Frame, Masked, mask_spans
-from masker.core.runtime import Array, Runtime, array_module, moving
+from masker.core.runtime import Array, Pending, Runtime, array_module, moving
 from masker.core.spans import Span
 from masker.core.text import Text
 
@@ -34,7 +34,7 @@ class SpanScores:
     """Likelihoods of all spans of one text, as natural logarithms, and the infills that they speak of.
 
     `log_L3` and `log_L4` are None where there is no source domain; then Score is TargetScore alone. They are NaN, and
-    Score too, where the source domain has not been asked: see `editing.Task.ranked`.
+    Score too, where the source domain has not been asked: see `search.pruning`.
     """
 
     text: Text
@@ -44,6 +44,10 @@ class SpanScores:
     log_L2: np.ndarray
     log_L3: np.ndarray | None = None
     log_L4: np.ndarray | None = None
+
+    @property
+    def log_L(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
+        return self.log_L1, self.log_L2, self.log_L3, self.log_L4
 
     @property
     def target_score(self) -> np.ndarray:
@@ -101,7 +105,7 @@ class ScoreTable:
         """Ask the target domain about rows, or about all of them; and `both` domains, if there is a source."""
         self.begin(rows, both=both)()
 
-    def begin(self, rows: np.ndarray | None = None, *, both: bool = False) -> Callable[[], None]:
+    def begin(self, rows: np.ndarray | None = None, *, both: bool = False) -> Pending[None]:
         """As `ask`; what is returned waits for the answers and notes them."""
         side, other = self._target, self._source if both else None
         to_device = side.runtime.to_device
@@ -181,7 +185,7 @@ def _product(log_p: Array) -> Array:
     return log_p.sum(1, dtype=array_module(log_p)[0].float64)
 
 
-def _moving(answers: list[tuple[np.ndarray, Array]]) -> Callable[[], list[tuple[np.ndarray, np.ndarray]]]:
+def _moving(answers: list[tuple[np.ndarray, Array]]) -> Pending[list[tuple[np.ndarray, np.ndarray]]]:
     """Rows and what was answered about them, off the device in one piece: each move waits for all that was begun."""
     if not answers:
         return list

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from masker.core.editing import Rewrite
+from masker.core.edits import Rewrite
 from masker.data.resumable import ResumableFile
 from masker.errors import MaskerError
 from masker.runtime.onnx import cores

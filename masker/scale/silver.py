@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from masker.core.editing import Rewrite
+from masker.core.edits import Rewrite
 from masker.data.corpora import numbered_lines
 from masker.errors import MaskerError, unknown
 

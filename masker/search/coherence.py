@@ -14,17 +14,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from masker.core.editing import Task
-from masker.core.scoring import DomainScorer, ScoreTable
+from masker.core.scoring import DomainScorer
 from masker.core.spans import Span
-from masker.search.ranking import Draft, Edited, Ranking, Segment, Style, log_odds
+from masker.core.task import Task
+from masker.search.classifiers import StyleClassifiers, log_odds
+from masker.search.ranking import Ranking
+from masker.search.segments import Draft, Edited, Segment
 
 REACH = 8  # words from an edit up to which they are looked at
 SLACK = 0.5  # nats by which any word may be less likely
 SPOKEN = 1.0  # nats from which on a word speaks for the source domain
 
 
-def look(task: Task, style: Style, drafts: Sequence[tuple[Segment, Draft]], ranking: Ranking) -> list[Draft]:
+def look(task: Task, style: StyleClassifiers, drafts: Sequence[tuple[Segment, Draft]], ranking: Ranking) -> list[Draft]:
     """Drafts as they are after a look, which can only lower their rank. A word costs a pass, one that speaks two."""
     edited = [Edited(task.vocabulary, segment, draft.parts) for segment, draft in drafts]
     spans = [
@@ -34,7 +36,7 @@ def look(task: Task, style: Style, drafts: Sequence[tuple[Segment, Draft]], rank
     in_target = _likelihoods(task, task.target, edited, spans)
     alone: list[dict[Span, float]] = [{} for _ in drafts]
     in_source = alone
-    if ranking.residue and task.source:
+    if ranking.settings.residue and task.source:
         alone = [_speaking(style, *of_draft) for of_draft in zip((u for u, _ in drafts), edited, spans, strict=True)]
         in_source = _likelihoods(task, task.source, edited, alone)
     looked = []
@@ -56,20 +58,11 @@ def _likelihoods(
 ) -> list[dict[Span, float]]:
     """Those of the words in spans of each text, in a domain."""
     asked = [list(of_text) for of_text in spans]
-    sheet = ScoreTable(
-        [e.text for e in edited],
-        asked,
-        target=side,
-        source=None,
-        frame=task.frame,
-        window=task.window,
-        allowed=task.allowed(),
-        batch_tokens=task.batch_tokens,
-    )
-    return [dict(zip(of_text, x.tolist(), strict=True)) for of_text, x in zip(asked, sheet.words(), strict=True)]
+    table = replace(task, target=side, source=None).table([e.text for e in edited], asked)
+    return [dict(zip(of_text, x.tolist(), strict=True)) for of_text, x in zip(asked, table.words(), strict=True)]
 
 
-def _speaking(style: Style, segment: Segment, edited: Edited, spans: Iterable[Span]) -> dict[Span, float]:
+def _speaking(style: StyleClassifiers, segment: Segment, edited: Edited, spans: Iterable[Span]) -> dict[Span, float]:
     """The words that by themselves speak for the source domain: by how much the odds of the old ones rise without."""
     stay = [j for j, i in edited.old.items() if segment.words.start <= i < segment.words.stop]
     words = [edited.text.word(j) for j in stay]

@@ -1,7 +1,7 @@
 """The search editor: the best of many candidates, and no more edits than are needed.
 
 Every span of a text is infilled in several ways (`infilling`), the candidates that promise most are read by the style
-classifiers, and the best of them looked at closely: do the words that stay go with them (`looking`)? Then they are
+classifiers, and the best of them looked at closely: do the words that stay go with them (`coherence`)? Then they are
 ranked (`ranking`). A text's gain over leaving it alone is the score of its edits. A text that reads as the target
 domain already is left alone; a second edit is tried only where the best single one does not reach `strength`, or leaves
 a word that does not fit or still speaks for the source domain, and it is found with the first one in place.
@@ -11,18 +11,26 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice
 
 import numpy as np
 
-from masker.core.editing import Edit, Rewrite, Task, written
+from masker.core.candidates import written
+from masker.core.edits import Edit, Rewrite, apply_edits
+from masker.core.runtime import Pending
 from masker.core.spans import Span, enumerate_spans, protected_words
 from masker.core.surface import Replacement
+from masker.core.task import Task
 from masker.core.text import Text
+from masker.errors import MaskerError
+from masker.model.settings import SearchSettings
+from masker.search.classifiers import StyleClassifiers
 from masker.search.coherence import look
 from masker.search.infilling import Infill, Infiller
-from masker.search.ranking import Candidate, Draft, Edited, Ranking, Segment, Style, doubles
+from masker.search.ranking import Ranking, doubles
+from masker.search.segments import Candidate, Draft, Edited, Segment, split_segments
 
+CHUNK = 256  # texts at a time that the candidates of are held
 REFILLED = 16  # spans a text that are also filled piece by piece
 JUDGED = 96  # candidates a text that the style classifier reads
 ASKED = 8  # of them at a time
@@ -36,74 +44,75 @@ AGAIN = 4  # spans with them that are also filled piece by piece
 FRESH = 32  # candidates from there
 
 
-def search_texts(
-    task: Task,
-    style: Style,
-    sources: Sequence[str],
-    *,
-    ranking: Ranking,
-    max_edits: int,
-    min_score: float,
-    top: int = 0,
-    longest: int | None = None,
-) -> list[Rewrite]:
-    """Rewrite several texts. `longest` is how many pieces are edited as one; longer texts go sentence by sentence."""
-    segments = find(task, style, sources, ranking, longest=longest)
-    return choose(task, style, sources, segments, ranking, max_edits=max_edits, min_score=min_score, top=top)
+class SearchEditor:
+    """The search editor for one task. `longest` is how many pieces are edited as one; longer texts go sentence by
+    sentence.
+    """
 
+    name = "search"
+    prefetch = 0  # one pass waits for another all the time
 
-def find(
-    task: Task, style: Style, sources: Sequence[str], ranking: Ranking, *, longest: int | None = None
-) -> list[Segment]:
-    """What is to be edited, with its candidates: all that the masked LM is needed for, bar the close look."""
-    texts = [task.vocabulary.read(source) for source in sources]
-    unsure = np.full(2, -np.inf)
-    segments = [
-        Segment(k, text, words, unsure) for k, text in enumerate(texts) for words in split_segments(text, longest)
-    ]
-    for segment, log_p in zip(segments, style([segment.source for segment in segments]), strict=True):
-        segment.log_p = log_p
-    _find_candidates(task, [segment for segment in segments if segment.log_p.min() < ranking.enough], ranking)
-    return segments
+    def __init__(
+        self,
+        task: Task,
+        style: StyleClassifiers,
+        settings: SearchSettings | None = None,
+        *,
+        longest: int | None = None,
+        top: int = 0,
+        chunk: int = CHUNK,
+    ) -> None:
+        if top < 0:
+            raise MaskerError(f"`top` is {top}: need at least 0")
+        self.task, self.style, self.settings = task, style, settings or SearchSettings()
+        self.longest, self.top, self.chunk = longest, top, min(CHUNK, chunk)
 
+    def edit(self, texts: Sequence[str]) -> list[Rewrite]:
+        return self.begin(texts)()
 
-def choose(
-    task: Task,
-    style: Style,
-    sources: Sequence[str],
-    segments: Sequence[Segment],
-    ranking: Ranking,
-    *,
-    max_edits: int,
-    min_score: float,
-    top: int = 0,
-) -> list[Rewrite]:
-    """The best rewrites that can be made of candidates."""
-    going = [segment for segment in segments if segment.log_p.min() < ranking.enough]
-    wanted = max(WIDTH, top)
-    _rank(task, style, going, ranking, wanted)
-    for _ in range(1, int(max_edits)):
-        going = [segment for segment in going if segment.drafts and _lacks(segment.drafts[0], ranking)]
-        _add_edits(task, style, going, ranking, wanted)
-    return conclude(task, sources, segments, ranking, max_edits=max_edits, min_score=min_score, top=top)
+    def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
+        """Nothing is asked yet: every question waits for the answer to another."""
+        return lambda: self._edit(texts)
 
+    def _edit(self, sources: Sequence[str]) -> list[Rewrite]:
+        segments = self.find(sources)
+        self.draft(segments)
+        return self.conclude(sources, segments)
 
-def conclude(
-    task: Task,
-    sources: Sequence[str],
-    segments: Sequence[Segment],
-    ranking: Ranking,
-    *,
-    max_edits: int,
-    min_score: float,
-    top: int = 0,
-) -> list[Rewrite]:
-    """The rewrites of texts whose segments have drafts; those of more edits than `max_edits` do not count."""
-    by_text: dict[int, list[Segment]] = {}
-    for segment in segments:
-        drafts = [draft for draft in segment.drafts if len(draft.parts) <= max_edits]
-        by_text.setdefault(segment.number, []).append(replace(segment, drafts=drafts))
-    return [_rewrite(task, source, by_text.get(k, []), ranking, min_score, top) for k, source in enumerate(sources)]
+    def find(self, sources: Sequence[str], *, strength: float | None = None) -> list[Segment]:
+        """What is to be edited, with its candidates: all that the masked LM is needed for, bar the close look."""
+        ranking = Ranking(replace(self.settings, strength=strength or self.settings.strength))
+        texts = [self.task.vocabulary.read(source) for source in sources]
+        unsure = np.full(2, -np.inf)
+        segments = [
+            Segment(k, text, words, unsure)
+            for k, text in enumerate(texts)
+            for words in split_segments(text, self.longest)
+        ]
+        for segment, log_p in zip(segments, self.style([segment.source for segment in segments]), strict=True):
+            segment.log_p = log_p
+        _find_candidates(self.task, [segment for segment in segments if segment.log_p.min() < ranking.enough], ranking)
+        return segments
+
+    def draft(self, segments: Sequence[Segment]) -> None:
+        """Make the best drafts out of the candidates of segments."""
+        ranking, wanted = Ranking(self.settings), max(WIDTH, self.top)
+        going = [segment for segment in segments if segment.log_p.min() < ranking.enough]
+        _rank(self.task, self.style, going, ranking, wanted)
+        for _ in range(1, self.settings.max_edits):
+            going = [segment for segment in going if segment.drafts and _lacks(segment.drafts[0], ranking)]
+            _add_edits(self.task, self.style, going, ranking, wanted)
+
+    def conclude(self, sources: Sequence[str], segments: Sequence[Segment]) -> list[Rewrite]:
+        """The rewrites of texts whose segments have drafts; those of more than `max_edits` edits do not count."""
+        ranking, by_text = Ranking(self.settings), dict[int, list[Segment]]()
+        for segment in segments:
+            drafts = [draft for draft in segment.drafts if len(draft.parts) <= self.settings.max_edits]
+            by_text.setdefault(segment.number, []).append(replace(segment, drafts=drafts))
+        return [
+            _rewrite(self.task, source, by_text.get(k, []), ranking, self.settings.min_score, self.top)
+            for k, source in enumerate(sources)
+        ]
 
 
 def _lacks(draft: Draft, ranking: Ranking) -> bool:
@@ -112,24 +121,6 @@ def _lacks(draft: Draft, ranking: Ranking) -> bool:
     """
     misfits = any(lost < -MISFIT for lost, _ in draft.misfits)
     return misfits or bool(draft.leftovers) or not draft.reaches(ranking.enough)
-
-
-def split_segments(text: Text, longest: int | None) -> Iterator[Span]:
-    """The whole text, or as many whole sentences at a time as fit into `longest` pieces."""
-    if not text.words:
-        return
-    if longest is None or len(text.pieces) <= longest:
-        yield Span(0, len(text.words))
-        return
-    ends = [i + 1 for i in range(len(text.words)) if text.word(i)[-1] in ".!?…" and text.word(i) != "..."]
-    start = 0
-    for end, after in pairwise([*ends, len(text.words)]):
-        if after <= end:
-            break
-        if text.bounds[after] - text.bounds[start] > longest:
-            yield Span(start, end)
-            start = end
-    yield Span(start, len(text.words))
 
 
 def _find_candidates(task: Task, segments: Sequence[Segment], ranking: Ranking) -> None:
@@ -202,14 +193,17 @@ def _size(span: Span) -> int:
     return span.stop - span.start
 
 
-def _rank(task: Task, style: Style, segments: Sequence[Segment], ranking: Ranking, wanted: int) -> None:
+def _rank(task: Task, style: StyleClassifiers, segments: Sequence[Segment], ranking: Ranking, wanted: int) -> None:
     """Drafts of one edit each: read by the classifiers, then the finalists looked at closely."""
     alone = [[(candidate,) for candidate in segment.candidates] for segment in segments]
     _look_closely(task, style, segments, _drafts(style, segments, alone, ranking), ranking, wanted)
 
 
 def _drafts(
-    style: Style, segments: Sequence[Segment], parts: Sequence[Sequence[tuple[Candidate, ...]]], ranking: Ranking
+    style: StyleClassifiers,
+    segments: Sequence[Segment],
+    parts: Sequence[Sequence[tuple[Candidate, ...]]],
+    ranking: Ranking,
 ) -> list[list[Draft]]:
     """Each segment with sets of candidates put in: the best FINALISTS, the best first.
 
@@ -240,7 +234,7 @@ def _drafts(
 
 def _look_closely(
     task: Task,
-    style: Style,
+    style: StyleClassifiers,
     segments: Sequence[Segment],
     drafts: Sequence[Sequence[Draft]],
     ranking: Ranking,
@@ -267,7 +261,7 @@ def _look_closely(
         segment.drafts = sorted([*segment.drafts, *of_unit], key=lambda draft: -draft.total)
 
 
-def _add_edits(task: Task, style: Style, segments: Sequence[Segment], ranking: Ranking, wanted: int) -> None:
+def _add_edits(task: Task, style: StyleClassifiers, segments: Sequence[Segment], ranking: Ranking, wanted: int) -> None:
     """To the best drafts of each segment one more candidate, wherever it fits."""
     most = [max(len(draft.parts) for draft in segment.drafts) for segment in segments]
     best = [[d for d in segment.drafts if len(d.parts) == n][:WIDTH] for segment, n in zip(segments, most, strict=True)]
@@ -338,7 +332,7 @@ def _rewrite(
     ]
     if top:
         options = [
-            replace(none, text=_applied(source, e), edits=tuple(e), alternatives=None)
+            replace(none, text=apply_edits(source, e), edits=tuple(e), alternatives=None)
             for segment in segments
             for draft in segment.drafts
             if (e := _edits(segment, draft, ranking, min_score))
@@ -349,13 +343,7 @@ def _rewrite(
         if least >= ranking.enough:
             return replace(none, reason=f"it reads as {task.to} already ({math.exp(least):.2f})")
         return replace(none, reason=f"no edit scores above {min_score:g}")
-    return replace(none, text=_applied(source, edits), edits=tuple(edits))
-
-
-def _applied(source: str, edits: Sequence[Edit]) -> str:
-    for edit in reversed(edits):
-        source = edit.apply(source)
-    return source
+    return replace(none, text=apply_edits(source, edits), edits=tuple(edits))
 
 
 def _edits(segment: Segment, draft: Draft | None, ranking: Ranking, min_score: float) -> list[Edit]:

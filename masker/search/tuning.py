@@ -3,16 +3,19 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from masker.api import Masker
 from masker.errors import MaskerError
 from masker.evaluation.bleu import bleu
 from masker.evaluation.judges.base import Judge
 from masker.evaluation.normalise import normalise
-from masker.search.editor import choose, conclude, find
-from masker.search.ranking import Ranking, Style
+from masker.search.classifiers import StyleClassifiers
+from masker.search.editor import SearchEditor
+
+if TYPE_CHECKING:
+    from masker.api import Masker
 
 STRENGTHS = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99)
 EDITS = (1, 2, 3)
@@ -40,7 +43,7 @@ class Trial:
 
 
 def tune(
-    masker: Masker,
+    masker: "Masker",
     lines: Mapping[str, Sequence[str]],
     judge: Judge | None = None,
     *,
@@ -63,25 +66,22 @@ def tune(
             if to not in best or trial.joint > best[to].joint:
                 best[to] = trial
         known = masker.model.settings.search.get(to, {})
-        masker.model.settings.search[to] = {
-            **known,
-            **best[to].knobs,
-        }  # what else is set for the domain stays so
+        masker.model.settings.search[to] = {**known, **best[to].knobs}  # what else is set stays so
     return best
 
 
-def _trials(masker: Masker, judge: Judge, texts: Sequence[str], source: str, to: str) -> Iterator[Trial]:
-    task, style, longest = masker.searching(to, source)
-    style = _Remembering(**vars(style))
-    known = masker.model.settings.search.get(to, {})
-    ranking = Ranking(**{name: value for name, value in known.items() if name not in ("max_edits", "min_score")})
-    segments = find(task, style, texts, replace(ranking, strength=max(STRENGTHS)), longest=longest)
+def _trials(masker: "Masker", judge: Judge, texts: Sequence[str], source: str, to: str) -> Iterator[Trial]:
+    editor = masker.editor(to, source, method="search")
+    assert isinstance(editor, SearchEditor)
+    editor.style = _Remembering(**vars(editor.style))
+    segments = editor.find(texts, strength=max(STRENGTHS))
     for strength in STRENGTHS:
-        ranking = replace(ranking, strength=strength)
+        editor.settings = replace(editor.settings, strength=strength, max_edits=max(EDITS), min_score=0.0)
         drafted = [replace(segment, candidates=list(segment.candidates), drafts=[]) for segment in segments]
-        choose(task, style, texts, drafted, ranking, max_edits=max(EDITS), min_score=0.0)
+        editor.draft(drafted)
         for max_edits in EDITS:
-            rewrites = conclude(task, texts, drafted, ranking, max_edits=max_edits, min_score=-math.inf)
+            editor.settings = replace(editor.settings, max_edits=max_edits, min_score=-math.inf)
+            rewrites = editor.conclude(texts, drafted)
             for min_score in SCORES:
                 outputs = [r.text if r.score > min_score else r.source for r in rewrites]
                 right = 100 * sum(domain == to for domain in judge.predict(outputs)) / len(texts)
@@ -89,7 +89,7 @@ def _trials(masker: Masker, judge: Judge, texts: Sequence[str], source: str, to:
 
 
 @dataclass(frozen=True)
-class _Remembering(Style):
+class _Remembering(StyleClassifiers):
     """Reads every text only once: trials differ in few of them."""
 
     known: dict[str, float] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from masker.core.editing import Rewrite
+from masker.core.edits import Rewrite
 from masker.errors import MaskerError, unknown
 
 if TYPE_CHECKING:

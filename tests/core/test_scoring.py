@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from masker.api import Masker
-from masker.core.editing import Task
+from masker.core.paper import Exhaustive
 from masker.core.runtime import SlotScores
 from masker.core.scoring import DomainScorer, ScoreTable, SpanScores, source_score, target_score
 from masker.core.spans import Span, enumerate_spans
+from masker.core.task import Task
 from masker.core.text import Text
 from masker.errors import MaskerError
 from masker.model.padded_mlm import PaddedMLM
@@ -56,7 +57,7 @@ def tasks() -> Callable[[str], Task]:
 
 def scored(task: Task, texts: list[str]) -> list[SpanScores]:
     read = [task.vocabulary.read(text) for text in texts]
-    return task.score(read, [[] for _ in read])
+    return Exhaustive(task).begin(read, [[] for _ in read])()
 
 
 def likelihoods(scores: SpanScores) -> np.ndarray:
@@ -98,7 +99,7 @@ def test_likelihoods_are_those_of_the_paper_span_by_span(tasks: Callable[[str], 
     """Each span by itself, straight from the paper: softmax at each mask, product over the masks."""
     task = tasks(family)
     text, f = task.vocabulary.read(TEXTS[1]), task.frame
-    scores = task.score([text], [[]])[0]
+    (scores,) = Exhaustive(task).begin([text], [[]])()
     runtime = task.target.runtime
     assert isinstance(runtime, TorchRuntime)
     assert task.source is not None
@@ -157,7 +158,7 @@ def test_all_spans_of_all_texts_are_scored(tasks: Callable[[str], Task]) -> None
 
 
 def test_texts_without_any_span_are_no_trouble(tasks: Callable[[str], Task]) -> None:
-    assert tasks("bert").score([], []) == []
+    assert Exhaustive(tasks("bert")).begin([], [])() == []
 
 
 def spied(task: Task, **options: Any) -> tuple[Task, Spy, Spy]:

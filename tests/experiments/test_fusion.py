@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from masker.core.editing import Rewrite
+from masker.core.edits import Rewrite
 from masker.data.pairs import AlignedPair, read_pairs
 from masker.errors import MaskerError
 

@@ -19,7 +19,7 @@ from apache_beam.metrics import MetricsFilter  # noqa: E402
 from apache_beam.testing.util import assert_that, equal_to  # noqa: E402
 
 from masker.api import Masker  # noqa: E402
-from masker.core.editing import Rewrite  # noqa: E402
+from masker.core.edits import Rewrite  # noqa: E402
 from masker.errors import MaskerError  # noqa: E402
 from masker.scale.beam import BUDGET, EditHandler, EditTexts, Failure, Unreadable, cost, fetched, groups  # noqa: E402
 from masker.scale.parallel import Job  # noqa: E402

@@ -15,7 +15,7 @@ import pytest
 
 from masker.api import Masker
 from masker.cli import main
-from masker.core.editing import Rewrite
+from masker.core.edits import Rewrite
 from masker.errors import MaskerError
 from masker.scale import parallel
 from masker.scale.parallel import Job, edit_file, render

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from masker.core.editing import Edit, Rewrite
+from masker.core.edits import Edit, Rewrite
 from masker.data.pairs import read_pairs
 from masker.errors import MaskerError
 from masker.scale.silver import COLUMNS, SilverReport, SilverSettings, similarity, write_silver

@@ -1,6 +1,7 @@
 """Style classifiers for tests of the search editor."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -8,7 +9,11 @@ from conftest import make_model
 from toy import CORPORA
 
 from masker.api import Masker
+from masker.core.edits import Rewrite
+from masker.core.task import Task
 from masker.model.bag_of_words import BagOfWords
+from masker.model.settings import SearchSettings
+from masker.search.editor import SearchEditor
 
 
 def with_style() -> Masker:
@@ -35,3 +40,16 @@ class Words:
     def of_words(self, texts: Sequence[str]) -> np.ndarray:
         odds = [3 * sum((w in self.good) - (w in self.bad) for w in t.lower().split()) - 1 for t in texts]
         return np.asarray(-np.log1p(np.exp(-np.array(odds, dtype=float))))
+
+
+def searching(masker: Masker, to: str = "positive") -> tuple[Task, Any, int | None]:
+    """What a search editor is made of: the task, the classifiers, and how long a text is edited as one."""
+    editor = masker.editor(to, method="search")
+    assert isinstance(editor, SearchEditor)
+    return editor.task, editor.style, editor.longest
+
+
+def search_texts(
+    task: Task, style: Any, sources: Sequence[str], knobs: dict[str, Any], *, longest: int | None = None, top: int = 0
+) -> list[Rewrite]:
+    return SearchEditor(task, style, SearchSettings(**knobs), longest=longest, top=top).edit(sources)

@@ -6,14 +6,16 @@ import pytest
 
 from masker.core.spans import Span
 from masker.core.surface import Replacement
+from masker.model.settings import SearchSettings
 from masker.search import coherence
 from masker.search.infilling import Infill
-from masker.search.ranking import Candidate, Draft, Edited, Ranking, Segment
-from search.styles import Words, with_style
+from masker.search.ranking import Ranking
+from masker.search.segments import Candidate, Draft, Edited, Segment
+from search.styles import Words, searching, with_style
 
 SOURCE = "the food was terrible and the staff was rude ."
 MASKER = with_style()
-TASK = MASKER.searching("positive")[0]
+TASK = searching(MASKER)[0]
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def looked(ranking: Ranking, *bad: str) -> tuple[Segment, Draft, Draft]:
 
 
 def test_what_speaks_for_the_source_both_ways_lowers_the_rank(asked: list[tuple[str, str]]) -> None:
-    segment, before, after = looked(Ranking(residue=10.0, coherence=0.0), "rude", "staff")
+    segment, before, after = looked(Ranking(SearchSettings(residue=10.0, coherence=0.0)), "rude", "staff")
     assert [word for domain, word in asked if domain == "source"] == ["staff", "rude"]
     assert [segment.text.word(i) for i in after.leftovers] == ["rude"]  # `staff` does so only by itself
     assert after.total == pytest.approx(before.total - 10 * (2 - coherence.SPOKEN))  # 2 nats are less than 3
@@ -63,14 +65,14 @@ def test_what_speaks_for_the_source_both_ways_lowers_the_rank(asked: list[tuple[
 
 
 def test_what_speaks_less_by_itself_counts_for_that(asked: list[tuple[str, str]]) -> None:
-    _, before, after = looked(Ranking(residue=10.0, coherence=0.0))
+    _, before, after = looked(Ranking(SearchSettings(residue=10.0, coherence=0.0)))
     assert after.leftovers == ()
     assert after.total == before.total
     assert {domain for domain, _ in asked} == {"target"}
 
 
 def test_without_weight_the_source_domain_is_not_asked(asked: list[tuple[str, str]]) -> None:
-    segment, before, after = looked(Ranking(residue=0.0, coherence=1.0), "rude")
+    segment, before, after = looked(Ranking(SearchSettings(residue=0.0, coherence=1.0)), "rude")
     assert {domain for domain, _ in asked} == {"target"}
     assert after.leftovers == ()
     assert after.total == before.total  # no word has become less likely
@@ -78,7 +80,7 @@ def test_without_weight_the_source_domain_is_not_asked(asked: list[tuple[str, st
 
 
 def test_a_model_is_asked_about_the_old_words_alone() -> None:
-    segment, before, after = looked(Ranking(residue=1.0), "rude")
+    segment, before, after = looked(Ranking(SearchSettings(residue=1.0)), "rude")
     assert {i for _, i in after.misfits} == {*range(len(segment.text.words) - 1)} - {3}
     assert after.misfits == tuple(sorted(after.misfits))
     assert after.total < before.total

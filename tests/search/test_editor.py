@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masker.api import Masker
-from masker.core.editing import Rewrite
+from masker.core.edits import Rewrite
 from masker.core.spans import Span
 from masker.core.surface import Replacement
 from masker.errors import MaskerError
 from masker.search import coherence, editor
-from masker.search.editor import search_texts, split_segments
 from masker.search.infilling import Infill
-from masker.search.ranking import Candidate, Draft, Edited, Ranking, Segment, doubles
-from search.styles import Words, with_style
+from masker.search.ranking import doubles
+from masker.search.segments import Candidate, Draft, Edited, Segment, split_segments
+from search.styles import Words, search_texts, searching, with_style
 
-ONLY_STYLE = Ranking(0.2, encoder=50.0)
+ONLY_STYLE = {"strength": 0.2, "encoder": 50.0}
 TEXTS = [
     FIGURE_1,
     "The food was terrible, and we don't like it!",
@@ -63,17 +63,17 @@ def test_what_cannot_be_is_said(masker: Masker) -> None:
         masker.edit("so", to="positive", method="serach")
     with pytest.raises(MaskerError, match="between 0 and 1"):
         masker.edit("so", to="positive", strength=1.0)
-    with pytest.raises(MaskerError, match="belongs to the search editor"):
+    with pytest.raises(MaskerError, match="belongs to the method search"):
         masker.edit("so", to="positive", method="paper", strength=0.5)
     with pytest.raises(MaskerError, match="at least 1"):
         masker.edit("so", to="positive", max_edits=0)
 
 
 def test_a_text_that_reads_as_the_target_is_left_alone(masker: Masker) -> None:
-    task, _, _ = masker.searching("positive")
+    task, _, _ = searching(masker)
     style = Words(["great"], ["terrible"])
     sources = ["the food was great great .", "the food was terrible ."]
-    done, todo = search_texts(task, style, sources, ranking=Ranking(0.9), max_edits=1, min_score=-math.inf)
+    done, todo = search_texts(task, style, sources, {"strength": 0.9, "max_edits": 1, "min_score": -math.inf})
     assert done.text == done.source
     assert re.fullmatch(r"it reads as positive already \(0\.99\)", done.reason or "")
     assert todo.edits
@@ -82,20 +82,20 @@ def test_a_text_that_reads_as_the_target_is_left_alone(masker: Masker) -> None:
 def test_a_second_edit_is_made_only_where_the_first_was_not_enough(
     masker: Masker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task, _, _ = masker.searching("positive")
+    task, _, _ = searching(masker)
     monkeypatch.setattr(editor, "JUDGED", 10_000)
     sources = ["the food was terrible .", "terrible people and the staff was rude ."]
     style = Words([], ["terrible", "rude"])
-    one, two = search_texts(task, style, sources, ranking=ONLY_STYLE, max_edits=3, min_score=0.0)
+    one, two = search_texts(task, style, sources, {**ONLY_STYLE, "max_edits": 3, "min_score": 0.0})
     assert len(one.edits) == 1
     assert len(two.edits) == 2
     assert not {"terrible", "rude"} & set(two.text.split())
-    single = search_texts(task, style, sources, ranking=ONLY_STYLE, max_edits=1, min_score=0.0)
+    single = search_texts(task, style, sources, {**ONLY_STYLE, "max_edits": 1, "min_score": 0.0})
     assert [len(r.edits) for r in single] == [1, 1]
 
 
 def test_a_word_that_does_not_fit_is_worth_another_edit(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, _, _ = masker.searching("positive")
+    task, _, _ = searching(masker)
     style = Words([], ["terrible"])
 
     def most_edits(misfit: float) -> int:
@@ -104,9 +104,7 @@ def test_a_word_that_does_not_fit_is_worth_another_edit(masker: Masker, monkeypa
             task,
             style,
             ["the food was terrible and we like it ."],
-            ranking=ONLY_STYLE,
-            max_edits=2,
-            min_score=-1e9,
+            {**ONLY_STYLE, "max_edits": 2, "min_score": -1e9},
             top=100,
         )  # it is sure enough after one edit
         return max(len(option.edits) for option in rewrite.alternatives or ())
@@ -118,14 +116,19 @@ def test_a_word_that_does_not_fit_is_worth_another_edit(masker: Masker, monkeypa
 def test_a_word_that_speaks_for_the_source_is_worth_another_edit(
     masker: Masker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task, _, _ = masker.searching("positive")
+    task, _, _ = searching(masker)
     monkeypatch.setattr(editor, "MISFIT", math.inf)
 
     def most_edits(spoken: float, residue: float = 1.0) -> int:
         monkeypatch.setattr(coherence, "SPOKEN", spoken)
         style, source = Words([], ["terrible"]), "the food was terrible and we like it ."
-        ranking = Ranking(0.2, encoder=50.0, residue=residue)  # it is sure enough after one edit
-        (rewrite,) = search_texts(task, style, [source], ranking=ranking, max_edits=2, min_score=-1e9, top=100)
+        knobs = {
+            **ONLY_STYLE,
+            "residue": residue,
+            "max_edits": 2,
+            "min_score": -1e9,
+        }
+        (rewrite,) = search_texts(task, style, [source], knobs, top=100)
         return max(len(option.edits) for option in rewrite.alternatives or ())
 
     assert most_edits(-100.0) == 2
@@ -134,7 +137,7 @@ def test_a_word_that_speaks_for_the_source_is_worth_another_edit(
 
 
 def test_further_candidates_are_for_the_words_that_have_to_go(masker: Masker) -> None:
-    task, _, _ = masker.searching("positive")
+    task, _, _ = searching(masker)
     text = masker.model.vocabulary.read("the food was terrible and we like it .")
     segment = Segment(0, text, Span(0, len(text.words)), np.zeros(2))
     part = Candidate(Infill(0, (), 0.0, 0.0), Replacement(4, 8, "pasta"), 0.0, 0.0)
@@ -151,7 +154,7 @@ def test_further_candidates_are_for_the_words_that_have_to_go(masker: Masker) ->
 
 
 def test_further_candidates_see_the_edits_before_them(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, _, _ = masker.searching("positive")
+    task, _, _ = searching(masker)
     asked: list[str] = []
     plain = editor._infiller
     monkeypatch.setattr(editor, "MISFIT", 0.0)
@@ -160,7 +163,7 @@ def test_further_candidates_see_the_edits_before_them(masker: Masker, monkeypatc
     )
     source = "the food was terrible and we like it and the people ."
     style = Words([], ["terrible"])
-    (rewrite,) = search_texts(task, style, [source], ranking=ONLY_STYLE, max_edits=2, min_score=-1e9, top=20)
+    (rewrite,) = search_texts(task, style, [source], {**ONLY_STYLE, "max_edits": 2, "min_score": -1e9}, top=20)
     singles = {r.text for r in rewrite.alternatives or () if len(r.edits) == 1}
     assert asked[0] == source
     assert 1 <= len(asked[1:]) <= editor.WIDTH
@@ -211,10 +214,10 @@ def test_edits_of_one_rewrite_are_apart(masker: Masker) -> None:
 
 
 def test_a_long_text_is_edited_sentence_by_sentence(masker: Masker) -> None:
-    task, _, _ = masker.searching("positive")
+    task, _, _ = searching(masker)
     text = "the food was terrible . the staff was rude . we like it ."
     style = Words([], ["terrible", "rude"])
-    (rewrite,) = search_texts(task, style, [text], ranking=ONLY_STYLE, max_edits=1, min_score=-100.0, longest=6)
+    (rewrite,) = search_texts(task, style, [text], {**ONLY_STYLE, "max_edits": 1, "min_score": -100.0}, longest=6)
     assert len(rewrite.edits) == 2  # one in each sentence that needs it
     assert rewrite.text.endswith("we like it .")
 
@@ -249,9 +252,9 @@ def test_a_text_without_a_sentence_end_is_one_unit(size: int, longest: int) -> N
 
 
 def test_a_long_line_without_a_full_stop_is_edited(masker: Masker) -> None:
-    task, style, _ = masker.searching("positive")
+    task, style, _ = searching(masker)
     text = " ".join(["the food was terrible and"] * 5)
-    (rewrite,) = search_texts(task, style, [text], ranking=ONLY_STYLE, max_edits=1, min_score=-100.0, longest=6)
+    (rewrite,) = search_texts(task, style, [text], {**ONLY_STYLE, "max_edits": 1, "min_score": -100.0}, longest=6)
     assert rewrite.edits
 
 
@@ -261,9 +264,9 @@ UNIT_VOCABULARY = make_model("bert").vocabulary
 @settings(deadline=None, max_examples=30)
 @given(st.text(alphabet="abc .!?'\tÀ–\u200b", max_size=40))
 def test_any_text_can_be_searched(text: str) -> None:
-    task, style, longest = ANY.searching("positive")
+    task, style, longest = searching(ANY)
     (rewrite,) = search_texts(
-        task, style, [text], ranking=Ranking(0.9), max_edits=2, min_score=-math.inf, longest=longest
+        task, style, [text], {"strength": 0.9, "max_edits": 2, "min_score": -math.inf}, longest=longest
     )
     edited = text
     for edit in reversed(rewrite.edits):
@@ -286,16 +289,11 @@ def test_what_is_skipped_changes_nothing(
     texts: list[str], strength: float, max_edits: int, top: int, residue: float
 ) -> None:
     """Neither the classifier nor the close look is asked about drafts that could not win."""
-    task, style, longest = ANY.searching("positive")
-    options = {
-        "ranking": Ranking(strength, similarity=2.0, residue=residue),
-        "max_edits": max_edits,
-        "top": top,
-        "longest": longest,
-    }
+    task, style, longest = searching(ANY)
+    knobs = {"strength": strength, "similarity": 2.0, "residue": residue, "max_edits": max_edits}
 
     def searched() -> list[Rewrite]:
-        return search_texts(task, style, texts, min_score=-math.inf, **options)  # type: ignore[arg-type]
+        return search_texts(task, style, texts, {**knobs, "min_score": -math.inf}, top=top, longest=longest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coherence, "SPOKEN", 0.0)  # nothing in a random model would speak more clearly
@@ -311,14 +309,12 @@ def test_what_is_skipped_changes_nothing(
 
 
 def test_the_classifier_reads_only_what_could_win(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
-    task, _, _ = masker.searching("positive")
+    task, _, _ = searching(masker)
 
     def read(asked: int) -> int:
         monkeypatch.setattr(editor, "ASKED", asked)
         style = Words([], ["terrible"])
-        search_texts(
-            task, style, ["the food was terrible ."], ranking=Ranking(0.2, similarity=50.0), max_edits=1, min_score=0.0
-        )
+        search_texts(task, style, ["the food was terrible ."], {"strength": 0.2, "similarity": 50.0, "max_edits": 1})
         return style.read
 
     assert editor.FINALISTS < read(1) < read(1000)
@@ -333,11 +329,11 @@ def test_units_put_their_candidates_in_place(masker: Masker) -> None:
 
 
 def test_the_style_classifier_compares_the_two_domains(masker: Masker) -> None:
-    task, style, _ = masker.searching("positive")
-    _, other, _ = masker.searching("negative")
+    task, style, _ = searching(masker)
+    _, other, _ = searching(masker, "negative")
     p = np.exp(style(TEXTS)) + np.exp(other(TEXTS))
     np.testing.assert_allclose(p, 1, atol=1e-5)
     assert DOMAINS == ("negative", "positive")
-    one = Masker(masker.model, device="cpu", exact=True, batch_tokens=1).searching("positive")[1]
+    one = searching(Masker(masker.model, device="cpu", exact=True, batch_tokens=1))[1]
     np.testing.assert_allclose(style(TEXTS), one(TEXTS), atol=1e-5)
     assert task.from_ == "negative"

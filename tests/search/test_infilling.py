@@ -5,8 +5,9 @@ import pytest
 import torch
 from conftest import FIGURE_1, make_model, make_task
 
-from masker.core.editing import Task
+from masker.core.paper import Exhaustive
 from masker.core.spans import enumerate_spans
+from masker.core.task import Task
 from masker.search import infilling
 from masker.search.infilling import BEAMS, SINGLES, Infiller
 
@@ -36,7 +37,7 @@ def infiller(task: Task, texts: list[str], **options: object) -> Infiller:
 def test_the_first_infill_and_the_old_words_are_those_of_the_paper(tasks: Callable[[str], Task], family: str) -> None:
     task = tasks(family)
     read = [task.vocabulary.read(text) for text in TEXTS]
-    scores = task.score(read, [[] for _ in read])
+    scores = Exhaustive(task).begin(read, [[] for _ in read])()
     found = infiller(task, TEXTS)
     for k, of_text in enumerate(scores):
         part = slice(found.ends[k], found.ends[k + 1])

@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 from conftest import CORPUS, make_model, make_task
 
-from masker.core.editing import Rewrite, Task, edit_texts, realised
+from masker.core.candidates import realised
+from masker.core.edits import Rewrite
+from masker.core.paper import PaperEditor, PaperSettings
 from masker.core.runtime import Array, SlotScores
 from masker.core.scoring import DomainScorer
+from masker.core.task import Task
 from masker.runtime.torch import TorchRuntime
+from masker.search.pruning import Pruned
 
 WORDS = [*CORPUS.split(), "don't", "I", "NASA", "(well)", "so-so", "mmm", "...", "'em"]
 
@@ -39,6 +43,10 @@ def counted(model: Any, *, domains: tuple[str, ...] = ("negative", "positive"), 
     runtime = TorchRuntime(model, "cpu")
     source = DomainScorer(Counting(runtime), model.vocabulary.domain(domains[0]))  # type: ignore[arg-type]
     return make_task(model, runtime=runtime, source=source, domains=domains, **options)
+
+
+def edit_texts(task: Task, texts: list[str], *, prune: bool, **options: Any) -> list[Rewrite]:
+    return PaperEditor(task, PaperSettings(**options), Pruned(task) if prune else None).edit(texts)
 
 
 def assert_same(pruned: Rewrite, whole: Rewrite) -> None:
@@ -83,8 +91,8 @@ def test_the_same_edits_with_half_the_questions(
     for prune in (False, True):
         source = Counting(task.target.runtime)  # type: ignore[arg-type]
         assert task.source
-        now = replace(task, prune=prune, source=DomainScorer(source, task.source.token))  # type: ignore[arg-type]
-        results.append(edit_texts(now, texts, **options))
+        now = replace(task, source=DomainScorer(source, task.source.token))  # type: ignore[arg-type]
+        results.append(edit_texts(now, texts, prune=prune, **options))
         asked.append(source.rows)
     for whole, pruned in zip(*results, strict=True):
         assert_same(pruned, whole)
@@ -98,8 +106,8 @@ def test_thousands_of_random_texts(tasks: Callable[[str], Task]) -> None:
     differ = 0
     for at in range(0, len(texts), 250):
         part = texts[at : at + 250]
-        whole = edit_texts(replace(task, prune=False), part)
-        pruned = edit_texts(replace(task, prune=True), part)
+        whole = edit_texts(task, part, prune=False)
+        pruned = edit_texts(task, part, prune=True)
         for ours, theirs in zip(pruned, whole, strict=True):
             assert_same(ours, theirs)
             differ += ours.text != theirs.text
@@ -113,18 +121,18 @@ def test_spans_that_are_no_edit_do_not_raise_the_bar(tasks: Callable[[str], Task
     for word in ("food", "good", "was", "and", "she"):
         barred = replace(task, forbid=frozenset([word, "so", "really"]))
         for ours, theirs in zip(
-            *(edit_texts(replace(barred, prune=prune), texts, top=2) for prune in (True, False)), strict=True
+            *(edit_texts(barred, texts, prune=prune, top=2) for prune in (True, False)), strict=True
         ):
             assert_same(ours, theirs)
 
 
 def test_nothing_is_asked_below_the_minimum_score(tasks: Callable[[str], Task]) -> None:
-    task = replace(tasks("bert"), prune=True)
+    task = tasks("bert")
     assert task.source
     source = task.source.runtime
     assert isinstance(source, Counting)
     before = source.rows
-    (rewrite,) = edit_texts(task, ["the food was terrible ."], min_score=1.0)
+    (rewrite,) = edit_texts(task, ["the food was terrible ."], prune=True, min_score=1.0)
     assert source.rows == before
     assert rewrite.reason == "no edit scores above 1"
 
@@ -135,14 +143,14 @@ def test_one_domain_and_two_models() -> None:
     other = DomainScorer(TorchRuntime(negative, "cpu"), negative.vocabulary.domain("negative"))
     for task in (alone, replace(alone, source=other)):
         texts = random_texts(50, seed=5)
-        for ours, theirs in zip(*(edit_texts(replace(task, prune=p), texts) for p in (True, False)), strict=True):
+        for ours, theirs in zip(*(edit_texts(task, texts, prune=p) for p in (True, False)), strict=True):
             assert_same(ours, theirs)
 
 
 def test_a_span_not_asked_about_has_no_score(tasks: Callable[[str], Task]) -> None:
     task = tasks("bert")
     text = task.vocabulary.read("the food was terrible and the service was bad .")
-    (scores,) = task.ranked([text], [[]], top=1, min_score=0.0)
+    (scores,) = Pruned(task).score([text], [[]], top=1, min_score=0.0)
     unknown = np.isnan(scores.score)
     assert unknown.any()
     assert not unknown.all()

@@ -5,8 +5,10 @@ from hypothesis import strategies as st
 
 from masker.core.spans import Span
 from masker.core.surface import Replacement
+from masker.model.settings import SearchSettings
 from masker.search.infilling import Infill
-from masker.search.ranking import Candidate, Edited, Ranking, Segment, similarity_of
+from masker.search.ranking import Ranking, similarity_of
+from masker.search.segments import Candidate, Edited, Segment
 
 VOCABULARY = make_model("bert").vocabulary
 WORDS = ["food", "was", "terrible", "the", "we", "like", "it", "."]
@@ -65,9 +67,8 @@ def test_what_is_lost_counts_for_more_than_what_is_added() -> None:
 
 def test_a_total_is_the_sum_that_the_module_tells() -> None:
     segment = segment_of("we like it .")
-    ranking = Ranking(
-        0.5, encoder=1, bag_of_words=10, likelihood=100, similarity=1000, lost=3, coherence=1e4, residue=1e6, sure=1e5
-    )
+    knobs = {"likelihood": 100, "similarity": 1000, "lost": 3, "coherence": 1e4, "residue": 1e6, "sure": 1e5}
+    ranking = Ranking(SearchSettings.of({"strength": 0.5, "encoder": 1, "bag_of_words": 10}, knobs))
     part = candidate(3, 7, "hate")
     text, enough = segment.with_parts([part]), np.log(0.5)
     unsure = ranking.total(segment, [part], text, np.array([-2.0, -0.1]), -3.0, -4.0)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from masker.core.editing import Rewrite
+from masker.core.edits import Rewrite
 from masker.errors import MaskerError
 from masker.scale.parallel import Editor, Job, one_thread
 

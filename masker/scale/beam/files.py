@@ -20,7 +20,7 @@ from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.runner import PipelineState
 
-from masker.core.editing import Rewrite
+from masker.core.edits import Rewrite
 from masker.errors import MaskerError
 from masker.scale.beam import EditTexts, Failure
 from masker.scale.beam.blocks import Block, located, plan, read

@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masker.core.editing import Edit, Rewrite, Task, edit_texts
+from masker.core.edits import Edit, Rewrite
 from masker.core.padding import Frame
+from masker.core.paper import PaperEditor, PaperSettings
 from masker.core.scoring import DomainScorer, SpanScores
 from masker.core.spans import Span, enumerate_spans
+from masker.core.task import Range, Task
 from masker.core.text import Text, split_words
 from masker.core.vocabulary import Vocabulary
 
@@ -29,8 +31,11 @@ class Scripted(Task):
     """A task whose model says what a script says: an infill and its Score for a span, or the words that stand there."""
 
     script: Script = field(default=lambda text, span: None)
+    complete: bool = True
 
-    def begin(self, texts: Sequence[Text], keep: Sequence[Sequence[tuple[int, int]]]) -> Callable[[], list[SpanScores]]:
+    def begin(
+        self, texts: Sequence[Text], keep: Sequence[Sequence[Range]], *, top: int, min_score: float
+    ) -> Callable[[], list[SpanScores]]:
         return lambda: [self._scored(text, enumerate_spans(text, N_P, k)) for text, k in zip(texts, keep, strict=True)]
 
     def _scored(self, text: Text, spans: list[Span]) -> SpanScores:
@@ -63,8 +68,12 @@ def proposing(vocabulary: Vocabulary, *proposals: tuple[str, str, float], **opti
     return scripted(vocabulary, script, **options)
 
 
-def edited(task: Task, source: str, **options: Any) -> Rewrite:
-    rewrite = edit_texts(task, [source], **options)[0]
+def edit_texts(task: Scripted, sources: Sequence[str], **options: Any) -> list[Rewrite]:
+    return PaperEditor(task, PaperSettings(**options), task).edit(sources)
+
+
+def edited(task: Scripted, source: str, **options: Any) -> Rewrite:
+    (rewrite,) = edit_texts(task, [source], **options)
     check(rewrite)
     return rewrite
 

@@ -1,0 +1,115 @@
+"""Why an edit was made: every span with its likelihoods and scores, as in the paper's appendix."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from masker.core.candidates import candidates
+from masker.core.edits import Edit, Rewrite, rounded
+from masker.core.paper import Exhaustive, best_edits
+from masker.core.scoring import SpanScores
+from masker.core.task import Task
+from masker.errors import MaskerError
+
+
+@dataclass(frozen=True)
+class SpanRow:
+    """One row of the paper's appendix table. `candidate`: the infill is an edit that could be made."""
+
+    i: int
+    words: int
+    masked: str
+    replacement: str
+    infill: str
+    target_score: float
+    source_score: float
+    score: float
+    L1: float
+    L2: float
+    L3: float | None
+    L4: float | None
+    candidate: bool
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Every span of a text with its likelihoods and scores, in the order of the paper's table."""
+
+    source: str
+    from_: str | None
+    to: str
+    words: list[str]
+    spans: list[SpanRow]
+    chosen: SpanRow | None
+    edit: Edit | None
+
+    def to_dict(self) -> dict[str, Any]:
+        spans = [rounded({k: v for k, v in asdict(row).items() if k != "infill"}) for row in self.spans]
+        chosen = self.spans.index(self.chosen) if self.chosen else None
+        record = {"source": self.source, "text": self.rewrite.text, "from": self.from_, "to": self.to}
+        return {**record, "chosen": chosen, "spans": spans}
+
+    @property
+    def rewrite(self) -> Rewrite:
+        text = self.edit.apply(self.source) if self.edit else self.source
+        return Rewrite(self.source, text, self.from_, self.to, (self.edit,) if self.edit else ())
+
+    def plot(self, path: str | Path) -> None:
+        """Write the paper's Figure 1 for this text as a picture."""
+        from masker.show import plot
+
+        plot(self, path)
+
+    def __rich__(self) -> Any:
+        from masker.show import table
+
+        return table(self)
+
+    def _repr_html_(self) -> str:
+        from masker.show import table_html
+
+        return table_html(self)
+
+
+def explain(task: Task, source: str, *, min_score: float = 0.0) -> Explanation:
+    """Ask about every span of a text, and tell which of them is edited."""
+    text = task.vocabulary.read(source)
+    if not text.words:
+        raise MaskerError("the text has no words; nothing can be explained")
+    keep = task.keep(text)
+    (scores,) = Exhaustive(task).begin([text], [keep])()
+    rows = _rows(task, scores)
+    best = best_edits(task, scores, top=1, min_score=min_score, keep=keep)
+    chosen, edit = (rows[best[0][0]], best[0][1]) if best else (None, None)
+    return Explanation(source, task.from_, task.to, [text.word(i) for i in range(len(text.words))], rows, chosen, edit)
+
+
+def _rows(task: Task, scores: SpanScores) -> list[SpanRow]:
+    text, vocabulary, possible = scores.text, task.vocabulary, candidates(task, scores)
+    likelihoods = [None if L is None else np.exp(L) for L in scores.log_L]
+    rows = []
+    for k, span in enumerate(scores.spans):
+        start, stop = text.bounds[span.start], text.bounds[span.stop]
+        masks = [vocabulary.mask] * task.frame.n_p
+        left = text.words[span.start - 1].pieces if span.start else ()
+        L1, L2, L3, L4 = (None if L is None else float(L[k]) for L in likelihoods)
+        rows.append(
+            SpanRow(
+                i=span.start,
+                words=span.stop - span.start,
+                masked=" ".join(vocabulary.tokens([*text.pieces[:start], *masks, *text.pieces[stop:]])),
+                replacement=" ".join(vocabulary.tokens(scores.infills[k].tolist())),
+                infill=vocabulary.infill(left, scores.infills[k].tolist()).strip(),
+                target_score=float(scores.target_score[k]),
+                source_score=float(scores.source_score[k]),
+                score=float(scores.score[k]),
+                L1=L1 or 0.0,
+                L2=L2 or 0.0,
+                L3=L3,
+                L4=L4,
+                candidate=bool(possible[k]),
+            )
+        )
+    return rows
