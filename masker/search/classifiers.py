@@ -1,7 +1,8 @@
 """Two opinions on style, asked by the search editor: the encoder's, a pass per text, and that of the words alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -9,8 +10,8 @@ from masker.core.batching import by_length, padded
 from masker.core.padding import Frame
 from masker.core.runtime import Runtime, to_numpy
 from masker.core.task import Task
-from masker.core.vocabulary import Vocabulary
 from masker.model.bag_of_words import BagOfWords
+from masker.search.lexicon import Lexicon
 
 
 @dataclass(frozen=True)
@@ -18,45 +19,46 @@ class StyleClassifiers:
     """Asks both style classifiers how much texts read like the target domain: log p(to | from or to)."""
 
     runtime: Runtime
-    vocabulary: Vocabulary
     frame: Frame
     window: int
     to: int
     from_: int  # columns of the two domains
     bag_of_words: BagOfWords
     batch_tokens: int
+    lexicon: Lexicon = field(default_factory=Lexicon)
 
     @classmethod
     def of(cls, task: Task, domains: Sequence[str], bag_of_words: BagOfWords) -> "StyleClassifiers":
         """Those of a task; `domains` are the names of the classifiers' columns."""
         assert task.from_ is not None
         to, from_ = (list(domains).index(name) for name in (task.to, task.from_))
-        runtime = task.target.runtime
-        return cls(runtime, task.vocabulary, task.frame, task.window, to, from_, bag_of_words, task.batch_tokens)
+        return cls(task.target.runtime, task.frame, task.window, to, from_, bag_of_words, task.batch_tokens)
 
-    def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """[n, 2] natural logarithms: the encoder's opinion, and that of the words."""
-        return np.stack([self.of_encoder(texts), self.of_words(texts)], 1)
+    def of_words(self, rows: np.ndarray) -> np.ndarray:
+        """[N, L] words, 0 after the last -> [N], without asking the model."""
+        return np.asarray(-np.logaddexp(0.0, -self.margins(rows)))
 
-    def of_words(self, texts: Sequence[str]) -> np.ndarray:
-        """[n], without asking the model."""
-        return self._between(self.bag_of_words.log_probs(texts))
+    def margins(self, rows: np.ndarray) -> np.ndarray:
+        """[N] the words' own log-odds of the two domains. A word or pair counts once, however often it is there."""
+        buckets = np.sort(self.lexicon.buckets(rows), axis=1)
+        counted = buckets >= 0
+        counted[:, 1:] &= buckets[:, 1:] != buckets[:, :-1]
+        weights, bias = self._between
+        return np.asarray(np.where(counted, weights[buckets], 0.0).sum(1) + bias)
 
-    def of_encoder(self, texts: Sequence[str]) -> np.ndarray:
-        """[n], a pass each."""
+    @cached_property
+    def _between(self) -> tuple[np.ndarray, float]:
+        words, to, from_ = self.bag_of_words, self.to, self.from_
+        scaled = words.weights[to] * words.scale[to] - words.weights[from_] * words.scale[from_]
+        return scaled, float(words.bias[to] - words.bias[from_])
+
+    def of_encoder(self, pieces: Sequence[Sequence[int]]) -> np.ndarray:
+        """[N], a pass each."""
         start, end = self.frame.start, self.frame.end
-        rows = [[*start, *self.vocabulary.read(text).pieces[: self.window], *end] for text in texts]
+        rows = [[*start, *text[: self.window], *end] for text in pieces]
         result = np.zeros(len(rows))
         for chosen in by_length([len(row) for row in rows], self.batch_tokens):
             inputs = padded([rows[k] for k in chosen.tolist()], self.frame.pad)
             log_p = to_numpy(self.runtime.styles(*map(self.runtime.to_device, inputs)))  # [B, D]
-            result[chosen] = self._between(log_p)
+            result[chosen] = log_p[:, self.to] - np.logaddexp(log_p[:, self.to], log_p[:, self.from_])
         return result
-
-    def _between(self, log_p: np.ndarray) -> np.ndarray:
-        return log_p[:, self.to] - np.logaddexp(log_p[:, self.to], log_p[:, self.from_])
-
-
-def log_odds(log_p: np.ndarray) -> np.ndarray:
-    """log p - log(1 - p)."""
-    return np.asarray(log_p - np.log1p(-np.minimum(np.exp(log_p), 1 - 1e-9)))

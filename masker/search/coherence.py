@@ -14,11 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from masker.core.batching import padded
 from masker.core.scoring import DomainScorer
 from masker.core.spans import Span
 from masker.core.task import Task
-from masker.search.classifiers import StyleClassifiers, log_odds
-from masker.search.ranking import Ranking
+from masker.model.settings import SearchSettings
+from masker.search.classifiers import StyleClassifiers
+from masker.search.ranking import rank
 from masker.search.segments import Draft, Edited, Segment
 
 REACH = 8  # words from an edit up to which they are looked at
@@ -26,31 +28,30 @@ SLACK = 0.5  # nats by which any word may be less likely
 SPOKEN = 1.0  # nats from which on a word speaks for the source domain
 
 
-def look(task: Task, style: StyleClassifiers, drafts: Sequence[tuple[Segment, Draft]], ranking: Ranking) -> list[Draft]:
-    """Drafts as they are after a look, which can only lower their rank. A word costs a pass, one that speaks two."""
-    edited = [Edited(task.vocabulary, segment, draft.parts) for segment, draft in drafts]
-    spans = [
-        [Span(j, j + 1) for j in e.near(REACH) if Span(e.old[j], e.old[j] + 1) in segment.before]
+def look(
+    task: Task, style: StyleClassifiers, drafts: Sequence[tuple[Segment, Draft]], settings: SearchSettings
+) -> None:
+    """Look at drafts, which can only lower their rank. A word costs a pass, one that speaks two."""
+    edited = [Edited(task, segment, draft.replacements) for segment, draft in drafts]
+    asked = [
+        [Span(j, j + 1) for j in e.near(REACH) if e.old[j] in segment.before]
         for e, (segment, _) in zip(edited, drafts, strict=True)
     ]
-    in_target = _likelihoods(task, task.target, edited, spans)
+    in_target = _likelihoods(task, task.target, edited, asked)
     alone: list[dict[Span, float]] = [{} for _ in drafts]
     in_source = alone
-    if ranking.settings.residue and task.source:
-        alone = [_speaking(style, *of_draft) for of_draft in zip((u for u, _ in drafts), edited, spans, strict=True)]
+    if settings.residue and task.source:
+        alone = _speaking(style, [segment for segment, _ in drafts], edited, asked)
         in_source = _likelihoods(task, task.source, edited, alone)
-    looked = []
     for (segment, draft), e, t, a, s in zip(drafts, edited, in_target, alone, in_source, strict=True):
         old = {span: e.old[span.start] for span in t}
-        misfits = sorted((t[span] - segment.before[Span(i, i + 1)], i) for span, i in old.items())
+        misfits = sorted((t[span] - segment.before[i], i) for span, i in old.items())
         left = sorted((max(-a[span], t[span] - s[span]), old[span]) for span in a)
         coherence = sum(min(0.0, lost + SLACK) for lost, _ in misfits)
         residue = sum(min(0.0, x + SPOKEN) for x, _ in left)
-        total = ranking.total(segment, draft.parts, draft.text, draft.log_p, coherence, residue)
-        leftovers = tuple(i for x, i in left if x < -SPOKEN)
-        looked.append(replace(draft, total=total, misfits=tuple(misfits), leftovers=leftovers))
-        segment.passes += len(t) + len(s)
-    return looked
+        draft.misfits, draft.leftovers = tuple(misfits), tuple(i for x, i in left if x < -SPOKEN)
+        before = float(rank(settings, draft.log_p, np.array(draft.likelihood), np.array(draft.similarity)))
+        draft.total = before + settings.coherence * coherence + settings.residue * residue
 
 
 def _likelihoods(
@@ -62,11 +63,22 @@ def _likelihoods(
     return [dict(zip(of_text, x.tolist(), strict=True)) for of_text, x in zip(asked, table.words(), strict=True)]
 
 
-def _speaking(style: StyleClassifiers, segment: Segment, edited: Edited, spans: Iterable[Span]) -> dict[Span, float]:
+def _speaking(
+    style: StyleClassifiers, segments: Sequence[Segment], edited: Sequence[Edited], asked: Sequence[Sequence[Span]]
+) -> list[dict[Span, float]]:
     """The words that by themselves speak for the source domain: by how much the odds of the old ones rise without."""
-    stay = [j for j, i in edited.old.items() if segment.words.start <= i < segment.words.stop]
-    words = [edited.text.word(j) for j in stay]
-    without = (words[:k] + words[k + 1 :] for k in range(len(words)))
-    odds = log_odds(style.of_words([" ".join(some) for some in (words, *without)]))
-    found = dict(zip(stay, np.asarray(odds[1:] - odds[0]).tolist(), strict=True))
-    return {span: found[span.start] for span in spans if found.get(span.start, 0.0) > SPOKEN}
+    rows, ends, stays = list[list[int]](), [0], []
+    for segment, e in zip(segments, edited, strict=True):
+        first, stop = segment.words
+        stay = [j for j, i in e.old.items() if first <= i < stop]
+        words = [int(segment.ids[e.old[j] - first]) for j in stay]
+        rows += [words, *(words[:k] + words[k + 1 :] for k in range(len(words)))]
+        ends.append(len(rows))
+        stays.append(stay)
+    odds = style.margins(padded(rows, 0)[0]).tolist()
+    found = []
+    for k, (stay, spans) in enumerate(zip(stays, asked, strict=True)):
+        base, *without = odds[ends[k] : ends[k + 1]]
+        rise = {j: x - base for j, x in zip(stay, without, strict=True)}
+        found.append({span: rise[span.start] for span in spans if rise.get(span.start, 0.0) > SPOKEN})
+    return found

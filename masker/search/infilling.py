@@ -4,8 +4,8 @@ A span is asked about as in the paper, but with the `TOP` best pieces of every m
 then gives further infills of one piece, and, piece by piece from the left, each choice seen by the next, two more.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import accumulate, chain
 
 import numpy as np
@@ -16,27 +16,18 @@ from masker.core.runtime import array_module, to_numpy
 from masker.core.scoring import DomainScorer, masked_rows
 from masker.core.spans import Span
 from masker.core.text import Text
+from masker.search.pool import Pool, compact
 
 TOP = 8  # pieces a mask, among which contrast chooses
 BEAMS = 3  # first pieces from which a span is refilled
 SINGLES = 6  # infills of one piece alone
 
-
-@dataclass(frozen=True)
-class Infill:
-    """Pieces for a span, and their log-likelihoods in the target and in the source domain."""
-
-    span_index: int
-    pieces: tuple[int, ...]  # without [PAD]
-    target_log_p: float
-    source_log_p: float
+# rows, their pieces [R, n_p] so far and the likelihood of these [R] -> [R] whether it is worth to go on with them
+Alive = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 class Infiller:
-    """The spans of several texts with all that both domains say of them; without a source domain there is no contrast.
-
-    `passes` counts the rows that went through the model.
-    """
+    """The spans of several texts with what both domains say of them; without a source domain there is no contrast."""
 
     def __init__(
         self,
@@ -52,11 +43,10 @@ class Infiller:
     ) -> None:
         self.texts, self.spans = texts, spans
         self.ends = list(accumulate(map(len, spans), initial=0))  # rows of text k: ends[k] up to ends[k + 1]
-        self.passes = np.zeros(len(texts), dtype=np.int64)
         self._target, self._source, self._frame, self._budget = target, source, frame, batch_tokens
         self._bias = np.where(allowed, 0.0, -np.inf).astype(np.float32)
         self._rows = masked_rows(texts, spans, window)
-        self._text = np.repeat(np.arange(len(texts)), [len(of_text) for of_text in spans])
+        self.text = np.repeat(np.arange(len(texts)), [len(of_text) for of_text in spans])
         around = len(frame.start) + 1 + len(frame.end) + frame.n_p
         self._lengths = self._rows[:, 1] - self._rows[:, 0] - self._rows[:, 3] + around
         self._flat = np.fromiter(chain([0], *(text.pieces for text in texts)), np.int64)
@@ -73,6 +63,18 @@ class Infiller:
             self.old_t[batch], self.old_s[batch] = old.sum(1).T
             real = np.arange(n_p) < self._rows[batch, 3][:, None]
             self.words_s[batch] = np.where(real, old[:, :, 1], 0.0).sum(1)
+
+    @cached_property
+    def old(self) -> np.ndarray:
+        """[S, n_p] the pieces that stand in the spans, -1 after the last."""
+        k = np.arange(self._frame.n_p)
+        at = np.minimum(self._rows[:, 2:3] + k, len(self._flat) - 1)
+        return np.where(k < self._rows[:, 3:], self._flat[at], -1)
+
+    @cached_property
+    def inside(self) -> np.ndarray:
+        """[S] whether something stands before the span."""
+        return np.fromiter((span.start > 0 for of_text in self.spans for span in of_text), bool, len(self._rows))
 
     def worth(self) -> np.ndarray:
         """[S] how much a span is worth to be refilled: by how much the source domain prefers the old words and the
@@ -91,30 +93,27 @@ class Infiller:
         )
         return worth
 
-    def pool(self, refilled: int) -> list[list[Infill]]:
-        """Per text: the infills of all its spans, and refills of the `refilled` ones most worth it."""
-        singles, target_log_p, source_log_p = self._singles()
-        worth = self.worth()
-        pools: list[list[Infill]] = []
-        rows = []
-        for k in range(len(self.texts)):
-            at, end = self.ends[k], self.ends[k + 1]
-            pools.append([self._infill(at, row) for row in range(at, end)])
-            # masks that are filled alone do not know of each other: several pieces come together only in refills
-            pools[-1] += [
-                Infill(row - at, (int(singles[row, j]),), float(target_log_p[row, j]), float(source_log_p[row, j]))
-                for row in range(at, end)
-                for j in range(SINGLES)
-                if target_log_p[row, j] > -np.inf
-            ]
-            rows.append(at + np.argsort(-worth[at:end], kind="stable")[:refilled])
-        if refilled and len(self._rows):
-            for row, infill in self._refill(np.concatenate(rows)):
-                pools[self._text[row]].append(infill)
-        return pools
+    def pool(self) -> Pool:
+        """The best infill of every span, as in the paper, and infills of one piece."""
+        rows = np.arange(len(self._rows))
+        best = self.best[:, :, 0], self.target_log_p[:, :, 0].sum(1), self.source_log_p[:, :, 0].sum(1)
+        return Pool.of([self._pooled(rows, *best), self._singles()])
 
-    def _singles(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """[S, SINGLES] pieces that could stand alone in a span, by contrast, and log Pt, log Ps; -inf where none."""
+    def refills(self, refilled: int, alive: Alive) -> Pool:
+        """The `refilled` spans of every text most worth it, filled piece by piece as long as they are alive."""
+        first = np.searchsorted(self.text, self.text)  # [S] the first row of a row's text
+        order = np.lexsort((-self.worth(), self.text))
+        return self._refill(np.sort(order[np.arange(len(order)) - first[order] < refilled]), alive)
+
+    def _pooled(self, rows: np.ndarray, ids: np.ndarray, target_log_p: np.ndarray, source_log_p: np.ndarray) -> Pool:
+        pieces = compact(ids, self._frame.pad)
+        return Pool(self.text[rows], rows, pieces, target_log_p.astype(np.float64), source_log_p.astype(np.float64))
+
+    def _singles(self) -> Pool:
+        """Up to SINGLES pieces that could stand alone in a span, by contrast.
+
+        Masks that are filled alone do not know of each other: several pieces come together only in refills.
+        """
         is_pad = self.best == self._frame.pad
         rest = is_pad[:, 1:]
         alone = rest.any(2).all(1)  # [S] whether the other masks could be [PAD]
@@ -126,17 +125,12 @@ class Infiller:
         pieces, target_log_p, source_log_p, contrast = (
             np.take_along_axis(x, order, 1) for x in (self.best[:, 0], target_log_p, source_log_p, contrast)
         )
-        return pieces, np.where(contrast > -np.inf, target_log_p, -np.inf), source_log_p
+        row, column = np.nonzero(contrast > -np.inf)
+        ids = np.full((len(row), self._frame.n_p), self._frame.pad)
+        ids[:, 0] = pieces[row, column]
+        return self._pooled(row, ids, target_log_p[row, column], source_log_p[row, column])
 
-    def _infill(self, at: int, row: int) -> Infill:
-        """The best piece for every mask, as in the paper."""
-        target_log_p, source_log_p = (float(x[row, :, 0].sum()) for x in (self.target_log_p, self.source_log_p))
-        return Infill(row - at, self._pieces(self.best[row, :, 0]), target_log_p, source_log_p)
-
-    def _pieces(self, ids: np.ndarray) -> tuple[int, ...]:
-        return tuple(int(i) for i in ids if i != self._frame.pad)
-
-    def _refill(self, rows: np.ndarray) -> Iterator[tuple[int, Infill]]:
+    def _refill(self, rows: np.ndarray, alive: Alive) -> Pool:
         """Fill spans piece by piece from the left, from the BEAMS first pieces of most contrast."""
         n_p, pad = self._frame.n_p, self._frame.pad
         contrast = _contrast(self.target_log_p[rows, 0], self.source_log_p[rows, 0])  # [R, TOP]
@@ -148,6 +142,8 @@ class Infiller:
         target_log_p = self.target_log_p[rows, 0, first].astype(np.float64)
         source_log_p = self.source_log_p[rows, 0, first].astype(np.float64)
         for slot in range(1, n_p):
+            hope = alive(rows, compact(ids, pad), target_log_p)
+            rows, ids, target_log_p, source_log_p = (x[hope] for x in (rows, ids, target_log_p, source_log_p))
             going = np.flatnonzero(ids[:, slot - 1] != pad)  # after a [PAD] come only [PAD]s
             for part in by_length(self._lengths[rows], self._budget, going):
                 best, t, s, _ = self._ask(rows[part], ids[part, :slot], slice(slot, slot + 1))
@@ -156,12 +152,7 @@ class Infiller:
                 ids[part, slot] = best[at, 0, choice]
                 target_log_p[part] += t[at, 0, choice]
                 source_log_p[part] += s[at, 0, choice]
-        for k, row in enumerate(rows.tolist()):
-            text = self._text[row]
-            yield (
-                row,
-                Infill(row - self.ends[text], self._pieces(ids[k]), float(target_log_p[k]), float(source_log_p[k])),
-            )
+        return self._pooled(rows, ids, target_log_p, source_log_p)
 
     def _ask(
         self, batch: np.ndarray, shown: np.ndarray, slots: slice
@@ -190,10 +181,8 @@ class Infiller:
         if source is not None:
             asked = array_module(old)[0].concatenate([t.best, old], 2)
             s = source.runtime(masked.with_domain(source.token), masked.attention, where, asked, None).asked_log_p
-            self.passes += np.bincount(self._text[batch], minlength=len(self.texts))
         else:
             s = array_module(old)[0].concatenate([t.best_log_p, t.asked_log_p], 2)
-        self.passes += np.bincount(self._text[batch], minlength=len(self.texts))
         s = to_numpy(s)
         old_log_p = np.stack([to_numpy(t.asked_log_p)[:, :, 0], s[:, :, TOP]], 2)  # [B, m, 2]
         return to_numpy(t.best), to_numpy(t.best_log_p), s[:, :, :TOP], old_log_p

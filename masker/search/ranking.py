@@ -1,7 +1,4 @@
-"""What the search editor ranks, and by what.
-
-A candidate is one infill written into its text, a draft is a text with one or more candidates put in. Drafts are ranked
-by the sum of
+"""By what the search editor ranks drafts: the sum of
 
     encoder * min(log p, log strength)       p: how sure the encoder's classifier is of the target domain
     bag_of_words * min(log q, log strength)  q: how sure its words alone are (`BagOfWords`)
@@ -13,71 +10,63 @@ by the sum of
     residue * residue        how much some of them still speak for the source domain, by themselves as well as where
                              they stand now: the text is turned only in part (`coherence`)
     sure                     if p and q both reach strength
-"""
 
-import math
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+All of it is computed for many drafts at a time. What costs passes of the model (p, coherence, residue) can only
+lower a rank, so that without them it is an upper bound.
+"""
 
 import numpy as np
 
 from masker.model.settings import SearchSettings
-from masker.search.classifiers import log_odds
-from masker.search.infilling import Infill
-from masker.search.segments import Candidate, Segment
+from masker.search.lexicon import Lexicon
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """What counts for how much; see above."""
-
-    settings: SearchSettings
-
-    @property
-    def enough(self) -> float:
-        return self.settings.enough
-
-    def total(
-        self,
-        segment: "Segment",
-        parts: "Sequence[Candidate]",
-        text: str,
-        log_p: np.ndarray,
-        coherence: float = 0.0,
-        residue: float = 0.0,
-    ) -> float:
-        """The rank of a segment with some candidates put in, which is `text` then."""
-        style = float(np.minimum(log_p, self.enough) @ (self.settings.encoder, self.settings.bag_of_words))
-        style += self.settings.sure * bool(log_p.min() >= self.enough)
-        likelihood = sum(part.infill.target_log_p for part in parts)
-        similarity = similarity_of(text, segment.source, self.settings.lost)
-        style += self.settings.coherence * coherence + self.settings.residue * residue
-        return style + self.settings.likelihood * likelihood + self.settings.similarity * similarity
-
-    def promise(self, segment: "Segment", infill: Infill, gone: int, odds: float) -> float:
-        """What an infill will probably be worth: the domains' own odds stand in for the classifiers.
-
-        `gone` is how many words it replaces, and `odds` by how much the source domain prefers them, in nats.
-        """
-        now = float(log_odds(segment.log_p.mean()))
-        log_p = -math.log1p(math.exp(-max(-30.0, min(30.0, now + infill.target_log_p - infill.source_log_p + odds))))
-        count = segment.words.stop - segment.words.start
-        similarity = (
-            (1 + self.settings.lost) * (count - gone) / (count - gone + len(infill.pieces) + self.settings.lost * count)
-        )
-        style = (self.settings.encoder + self.settings.bag_of_words) * min(log_p, self.enough)
-        return style + self.settings.likelihood * infill.target_log_p + self.settings.similarity * similarity
+def style_term(s: SearchSettings, log_p: np.ndarray) -> np.ndarray:
+    """[..., 2] what both classifiers say -> what that is worth."""
+    worth = np.minimum(log_p, s.enough) @ np.array([s.encoder, s.bag_of_words])
+    return np.asarray(worth + s.sure * (log_p.min(-1) >= s.enough))
 
 
-def similarity_of(text: str, source: str, lost: float) -> float:
-    """F of the words that a text shares with its source: recall counts for `lost` times as much as precision."""
-    new, old = Counter(text.lower().split()), Counter(source.lower().split())
-    return (1 + lost) * (new & old).total() / max(1, new.total() + lost * old.total())
+def rank(s: SearchSettings, log_p: np.ndarray, likelihood: np.ndarray, similarity: np.ndarray) -> np.ndarray:
+    """The sum above, without a close look."""
+    return np.asarray(style_term(s, log_p) + s.likelihood * likelihood + s.similarity * similarity)
 
 
-def doubles(text: str) -> int:
-    """Words that are followed by themselves."""
-    words = text.lower().split()
-    return sum(a == b and a.isalpha() for a, b in pairwise(words))
+def bound(s: SearchSettings, likelihood: np.ndarray, similarity: np.ndarray) -> np.ndarray:
+    """What it is at most, whatever the classifiers will say."""
+    return rank(s, np.zeros(2), likelihood, similarity)
+
+
+def promise(
+    s: SearchSettings, now: np.ndarray, odds: np.ndarray, likelihood: np.ndarray, similarity: np.ndarray
+) -> np.ndarray:
+    """What infills will probably be worth: the domains' own odds stand in for the classifiers.
+
+    `now` are the text's log-odds, and `odds` by how much the infills, and the words that go, speak for the target.
+    """
+    log_p = -np.logaddexp(0.0, -np.clip(now + odds, -30.0, 30.0))
+    style = (s.encoder + s.bag_of_words) * np.minimum(log_p, s.enough)
+    return np.asarray(style + s.likelihood * likelihood + s.similarity * similarity)
+
+
+def f_score(shared: np.ndarray, new: np.ndarray, old: np.ndarray, lost: float) -> np.ndarray:
+    """F of `shared` words of a text of `new` words and a source of `old`: recall counts for `lost` times as much."""
+    return np.asarray((1 + lost) * shared / np.maximum(1, new + lost * old))
+
+
+def matches(removed: np.ndarray, added: np.ndarray) -> np.ndarray:
+    """[N, R] and [N, A] words, 0 where there is none -> [N] how many of the added ones were removed, each once."""
+    free = removed > 0
+    count = np.zeros(len(removed), np.int64)
+    rows = np.arange(len(removed))
+    for word in added.T:
+        equal = free & (removed == word[:, None])
+        first, found = equal.argmax(1), equal.any(1)
+        free[rows[found], first[found]] = False
+        count += found
+    return count
+
+
+def doubles(rows: np.ndarray, lexicon: Lexicon) -> np.ndarray:
+    """[N, L] words -> [N] how many of them follow themselves."""
+    return np.asarray(((rows[:, 1:] == rows[:, :-1]) & lexicon.alpha(rows[:, 1:])).sum(1))

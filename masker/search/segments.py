@@ -6,79 +6,103 @@ from itertools import pairwise
 
 import numpy as np
 
-from masker.core.spans import Span
+from masker.core.candidates import written
+from masker.core.spans import Span, protected_words
 from masker.core.surface import Replacement
+from masker.core.task import Task
 from masker.core.text import Text
-from masker.core.vocabulary import Vocabulary
-from masker.search.infilling import Infill
+
+LONGEST = 64  # words of a segment: what goes on for longer without a sentence's end is cut
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """One infill written into its text."""
+class Part:
+    """An infill for some words of a text, with the log-likelihoods L1 and L3 of it, L2 and L4 of the words."""
 
-    infill: Infill
-    at: Replacement
-    old_t: float  # log L2 and log L4
-    old_s: float
+    span: Span
+    pieces: tuple[int, ...]
+    target_log_p: float
+    source_log_p: float
+    old_target_log_p: float
+    old_source_log_p: float
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Draft:
-    """A segment of a text with some candidates put in, what the classifiers say of it, and its rank."""
+    """A segment with some infills put in, what the classifiers say of it, and its rank; best known when looked at."""
 
-    parts: tuple[Candidate, ...]
-    text: str
+    parts: tuple[Part, ...]  # in order
+    words: np.ndarray  # [L] as the lexicon numbers them
+    home: np.ndarray  # [L] which word of the segment each of them is, -1 for new ones
+    spelt: list[tuple[int, ...]]  # [L] their pieces; all of an infill stand with its first word
+    likelihood: float  # of all parts
+    similarity: float
     log_p: np.ndarray  # [2]
     total: float
+    most: float  # what it would be worth if the classifiers were sure
+    replacements: tuple[Replacement, ...] = ()  # of the parts, once they are written out
     misfits: tuple[tuple[float, int], ...] = ()  # words that have become less likely: by how much, and which
     leftovers: tuple[int, ...] = ()  # words that still speak for the source domain, the worst first
 
-    def reaches(self, enough: float) -> bool:
-        return bool(self.log_p.min() >= enough)
+    @property
+    def pieces(self) -> list[int]:
+        return [piece for word in self.spelt for piece in word]
 
 
 @dataclass
 class Segment:
-    """What is edited at a time: a text, or a stretch of sentences of a long one, with the drafts made of it."""
+    """A stretch of words of a text."""
 
     number: int  # of its text
     text: Text
     words: Span
+    ids: np.ndarray  # [L] its words, as the lexicon numbers them
     log_p: np.ndarray  # [2]
-    candidates: list[Candidate] = field(default_factory=list)
-    drafts: list[Draft] = field(default_factory=list)  # the best first
-    before: dict[Span, float] = field(default_factory=dict)  # likelihood of spans in the source domain, in nats
-    passes: int = 1
+    drafts: list[Draft] = field(default_factory=list)  # that have been looked at, the best first
+    before: dict[int, float] = field(default_factory=dict)  # likelihood of words in the source domain, in nats
+    known: dict[tuple[Span, tuple[int, ...]], Replacement | None] = field(default_factory=dict)
 
     @property
-    def start(self) -> int:
-        return self.text.words[self.words.start].start
+    def spelt(self) -> list[tuple[int, ...]]:
+        return [word.pieces for word in self.text.words[self.words.start : self.words.stop]]
 
     @property
-    def end(self) -> int:
-        return self.text.words[self.words.stop - 1].end
-
-    @property
-    def source(self) -> str:
-        return self.text.source[self.start : self.end]
+    def pieces(self) -> list[int]:
+        return [piece for word in self.spelt for piece in word]
 
     def has(self, span: Span) -> bool:
         """Whether a span is to be edited here. What could be inserted between two segments belongs to the second."""
         end = self.words.stop + (self.words.stop == len(self.text.words))
         return self.words.start <= span.start < end and span.stop <= self.words.stop
 
-    def with_parts(self, parts: Sequence[Candidate]) -> str:
-        """The segment's text with candidates in it."""
-        return _put(self.text.source, parts, self.start, self.end)
+    def write(self, task: Task, draft: Draft) -> bool:
+        """Write out the parts of a draft; whether that can be done."""
+        found = []
+        for part in draft.parts:
+            key = part.span, part.pieces
+            if key not in self.known:
+                fixed = protected_words(self.text, task.keep(self.text))
+                self.known[key] = written(task, self.text, part.span, part.pieces, fixed)
+            if (at := self.known[key]) is None:
+                return False
+            found.append(at)
+        draft.replacements = tuple(sorted(found, key=lambda r: (r.start, r.end)))
+        return all(a.end < b.start for a, b in pairwise(draft.replacements))
 
 
 class Edited:
-    """A whole text with candidates put in. `old` tells which of its words were there before, and which they were."""
+    """A whole text with replacements made. `old` tells which of its words were there before, and which they were."""
 
-    def __init__(self, vocabulary: Vocabulary, segment: Segment, parts: Sequence[Candidate]) -> None:
-        self.parts = sorted(parts, key=lambda part: part.at.start)
-        self.text = vocabulary.read(_put(segment.text.source, parts, 0, len(segment.text.source)))
+    def __init__(self, task: Task, segment: Segment, replacements: Sequence[Replacement]) -> None:
+        source, pieces, at = segment.text.source, list[str](), 0
+        self._shifts = []  # from where on in the edited text how much is new, and how far the rest is moved
+        shift = 0
+        for r in replacements:
+            pieces += [source[at : r.start], r.new]
+            begin, shift = r.start + shift, shift + len(r.new) - (r.end - r.start)
+            self._shifts.append((begin, begin + len(r.new), shift))
+            at = r.end
+        self.text = task.vocabulary.read("".join([*pieces, source[at:]]))
         places = {(word.start, word.end): i for i, word in enumerate(segment.text.words)}
         homes = {j: self.home(word.start, word.end) for j, word in enumerate(self.text.words)}
         self.old = {j: places[home] for j, home in homes.items() if home in places}
@@ -86,15 +110,14 @@ class Edited:
 
     def home(self, start: int, end: int) -> tuple[int, int] | None:
         """Where in the source characters stand; None if some of them are new."""
-        shift = 0
-        for part in self.parts:
-            begin = part.at.start + shift
+        by = 0
+        for begin, stop, shift in self._shifts:
             if end <= begin:
                 break
-            if start < begin + len(part.at.new):
+            if start < stop:
                 return None
-            shift += len(part.at.new) - (part.at.end - part.at.start)
-        return start - shift, end - shift
+            by = shift
+        return start - by, end - by
 
     def near(self, reach: int) -> list[int]:
         """The old words that stand at most so many words away from an edit."""
@@ -103,21 +126,12 @@ class Edited:
         return [j for j in self.old if any(-reach <= j - edge < reach for edge in edges)]
 
 
-def _put(source: str, parts: Sequence[Candidate], start: int, end: int) -> str:
-    """The characters `start` to `end` of a source with candidates in them."""
-    pieces = list[str]()
-    for part in sorted(parts, key=lambda part: part.at.start):
-        pieces += [source[start : part.at.start], part.at.new]
-        start = part.at.end
-    return "".join([*pieces, source[start:end]])
-
-
 def split_segments(text: Text, longest: int | None) -> Iterator[Span]:
     """The whole text, or as many whole sentences at a time as fit into `longest` pieces."""
     if not text.words:
         return
     if longest is None or len(text.pieces) <= longest:
-        yield Span(0, len(text.words))
+        yield from _cut(0, len(text.words))
         return
     ends = [i + 1 for i in range(len(text.words)) if text.word(i)[-1] in ".!?…" and text.word(i) != "..."]
     start = 0
@@ -125,6 +139,13 @@ def split_segments(text: Text, longest: int | None) -> Iterator[Span]:
         if after <= end:
             break
         if text.bounds[after] - text.bounds[start] > longest:
-            yield Span(start, end)
+            yield from _cut(start, end)
             start = end
-    yield Span(start, len(text.words))
+    yield from _cut(start, len(text.words))
+
+
+def _cut(start: int, stop: int) -> Iterator[Span]:
+    """Stretches of about the same length, none longer than LONGEST words."""
+    count = -(-(stop - start) // LONGEST)
+    edges = [start + (stop - start) * k // count for k in range(count + 1)]
+    yield from (Span(a, b) for a, b in pairwise(edges))

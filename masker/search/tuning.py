@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,6 @@ from masker.errors import MaskerError
 from masker.evaluation.bleu import bleu
 from masker.evaluation.judges.base import Judge
 from masker.evaluation.normalise import normalise
-from masker.search.classifiers import StyleClassifiers
 from masker.search.editor import SearchEditor
 
 if TYPE_CHECKING:
@@ -71,33 +70,21 @@ def tune(
 
 
 def _trials(masker: "Masker", judge: Judge, texts: Sequence[str], source: str, to: str) -> Iterator[Trial]:
-    editor = masker.editor(to, source, method="search")
-    assert isinstance(editor, SearchEditor)
-    editor.style = _Remembering(**vars(editor.style))
-    segments = editor.find(texts, strength=max(STRENGTHS))
     for strength in STRENGTHS:
-        editor.settings = replace(editor.settings, strength=strength, max_edits=max(EDITS), min_score=0.0)
-        drafted = [replace(segment, candidates=list(segment.candidates), drafts=[]) for segment in segments]
-        editor.draft(drafted)
+        editor = masker.editor(to, source, method="search", strength=strength, max_edits=max(EDITS))
+        assert isinstance(editor, SearchEditor)
+        drafted = [(part, editor.draft(part)) for part in _chunks(texts, editor.chunk)]
         for max_edits in EDITS:
             editor.settings = replace(editor.settings, max_edits=max_edits, min_score=-math.inf)
-            rewrites = editor.conclude(texts, drafted)
+            rewrites = [r for part, segments in drafted for r in editor.conclude(part, segments)]
             for min_score in SCORES:
                 outputs = [r.text if r.score > min_score else r.source for r in rewrites]
                 right = 100 * sum(domain == to for domain in judge.predict(outputs)) / len(texts)
                 yield Trial(to, strength, max_edits, min_score, right, _self_bleu(texts, outputs))
 
 
-@dataclass(frozen=True)
-class _Remembering(StyleClassifiers):
-    """Reads every text only once: trials differ in few of them."""
-
-    known: dict[str, float] = field(default_factory=dict)
-
-    def of_encoder(self, texts: Sequence[str]) -> np.ndarray:
-        fresh = [text for text in dict.fromkeys(texts) if text not in self.known]
-        self.known.update(zip(fresh, super().of_encoder(fresh).tolist(), strict=True))
-        return np.array([self.known[text] for text in texts])
+def _chunks(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (texts[at : at + size] for at in range(0, len(texts), size))
 
 
 def _self_bleu(texts: Sequence[str], outputs: Sequence[str]) -> float:

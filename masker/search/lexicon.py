@@ -1,0 +1,90 @@
+"""Words as numbers, so that thousands of drafts are compared, and read by the words' classifier, as arrays.
+
+The classifier hashes words and pairs of words with CRC-32. That of `a b` follows from those of `a` and of ` b` by a
+table for the length of ` b`, so that pairs need not be spelt out.
+"""
+
+import zlib
+from collections.abc import Iterable
+
+import numpy as np
+
+from masker.core.text import split_words
+from masker.model.bag_of_words import BUCKETS
+
+_ALL = 0xFFFFFFFF
+_MOST = 500_000  # words, after which it begins anew: memory stays bounded whatever is read
+
+
+class Lexicon:
+    """Lower-case words and their numbers, from 1 on: 0 is no word, which stands before the first and after the last."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self._ids: dict[str, int] = {"": 0}
+        self._crc = np.zeros((2, 1024), np.uint32)  # of the word, and of the word with a space before it
+        self._shift = np.zeros(1024, np.int64)  # which table goes with its length
+        self._alpha = np.zeros(1024, bool)
+        self._tables = np.zeros((0, 4, 256), np.uint32)
+        self._table_of: dict[int, int] = {}
+        self._note(0, "")
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def full(self) -> bool:
+        return len(self) > _MOST
+
+    def of_text(self, text: str) -> list[int]:
+        return self.ids(text[a:b].lower() for a, b in split_words(text))
+
+    def ids(self, words: Iterable[str]) -> list[int]:
+        known = self._ids
+        return [known[word] if word in known else self._add(word) for word in words]
+
+    def alpha(self, ids: np.ndarray) -> np.ndarray:
+        """Whether words are made of letters alone."""
+        return self._alpha[ids]
+
+    def buckets(self, rows: np.ndarray) -> np.ndarray:
+        """[N, L] ids, 0 after the last -> [N, 2 L + 1] buckets of the words and pairs, -1 where there is none."""
+        edge = np.zeros((len(rows), 1), rows.dtype)
+        first, second = np.concatenate([edge, rows], 1), np.concatenate([rows, edge], 1)
+        crc, shift = self._crc[0][first], self._shift[second]
+        pairs = self._crc[1][second].copy()
+        for byte in range(4):
+            pairs ^= self._tables[shift, byte, crc & np.uint32(255)]
+            crc >>= np.uint32(8)
+        words = np.where(rows > 0, (self._crc[0][rows] % BUCKETS).astype(np.int32), -1)
+        beyond = (first == 0) & (np.arange(first.shape[1]) > 0)
+        return np.concatenate([words, np.where(beyond, -1, (pairs % BUCKETS).astype(np.int32))], 1)
+
+    def _add(self, word: str) -> int:
+        number = len(self._ids)
+        if number == len(self._shift):
+            self._crc = np.concatenate([self._crc, np.zeros_like(self._crc)], 1)
+            self._shift = np.concatenate([self._shift, np.zeros_like(self._shift)])
+            self._alpha = np.concatenate([self._alpha, np.zeros_like(self._alpha)])
+        self._ids[word] = number
+        self._note(number, word)
+        return number
+
+    def _note(self, number: int, word: str) -> None:
+        spaced = f" {word}".encode(errors="surrogatepass")
+        self._crc[:, number] = zlib.crc32(spaced[1:]), zlib.crc32(spaced)
+        self._alpha[number] = word.isalpha()
+        if len(spaced) not in self._table_of:
+            self._table_of[len(spaced)] = len(self._tables)
+            self._tables = np.concatenate([self._tables, _zeros(len(spaced))[None]])
+        self._shift[number] = self._table_of[len(spaced)]
+
+
+def _zeros(count: int) -> np.ndarray:
+    """[4, 256] what so many zero bytes make of each byte of a checksum; all of it is the XOR of the four."""
+    zeros = bytes(count)
+    return np.array(
+        [[zlib.crc32(zeros, ~(x << 8 * byte) & _ALL) ^ _ALL for x in range(256)] for byte in range(4)], np.uint32
+    )

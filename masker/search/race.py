@@ -1,0 +1,111 @@
+"""Which draft of a segment is the best, found with few passes of the model.
+
+What costs passes can only lower a rank. So drafts are read by the encoder's classifier, and looked at, in the order of
+what they can still be worth, until none of the others can be better than the best.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from masker.core.task import Task
+from masker.model.settings import SearchSettings
+from masker.search.classifiers import StyleClassifiers
+from masker.search.coherence import look
+from masker.search.drafts import Spread
+from masker.search.ranking import rank
+from masker.search.segments import Draft, Segment
+
+ASKED = 8  # drafts that the encoder's classifier reads at a time
+FINALISTS = 10  # drafts that are looked at closely, at most
+LOOKED = 2  # of them at a time
+
+
+class Race:
+    """Drafts of one segment that may be its best: not yet read by the encoder's classifier, read, or looked at."""
+
+    def __init__(self, segment: Segment, found: Spread, rows: range) -> None:
+        self.segment = segment
+        self._found, self._rows = found, rows
+        self.read: list[Draft] = []
+        self.looked = 0
+
+    def next(self, task: Task, wanted: int, bar: float) -> tuple[list[Draft], list[Draft]]:
+        """The drafts that have to be read next, or else those that have to be looked at: the best first.
+
+        They have to be worth more than the `wanted`-th best of the segment; and to be able to be worth more than
+        `bar`, if the classifiers are sure and nothing is found to be wrong.
+        """
+        known = self.segment.drafts
+        best = known[wanted - 1].total if len(known) >= wanted else -math.inf
+        most = max(FINALISTS, wanted) - self.looked
+        hoped = float(self._found.hoped[self._rows.start]) if self._rows else -math.inf
+        looking = list[Draft]()
+        while self.read and len(looking) < min(LOOKED, most):
+            if self.read[0].total < hoped or self.read[0].total <= best:
+                break
+            draft = self.read.pop(0)
+            if draft.most > bar and self.segment.write(task, draft):
+                looking.append(draft)
+        if looking or hoped <= best or most <= 0:
+            return [], looking
+        reading = list[Draft]()
+        while self._rows and len(reading) < ASKED and self._found.hoped[self._rows.start] > best:
+            k, self._rows = self._rows.start, self._rows[1:]
+            if self._found.most[k] > bar:
+                reading.append(self._found.draft(k))
+        if not reading and self.read:
+            return self.next(task, wanted, bar)
+        return reading, []
+
+
+def races_of(found: Spread) -> list[Race]:
+    """One for each segment that has drafts."""
+    numbers, starts = np.unique(found.number, return_index=True)
+    ends = [*starts.tolist(), len(found.base)][1:]
+    rows = zip(numbers.tolist(), starts.tolist(), ends, strict=True)
+    return [Race(found.bases.segments[n], found, range(a, b)) for n, a, b in rows]
+
+
+def settle(
+    task: Task, style: StyleClassifiers, s: SearchSettings, races: Sequence[Race], *, wanted: int = 1,
+    bars: Sequence[float] | None = None,
+) -> None:  # fmt: skip
+    """Read and look at drafts until the `wanted` best of each segment are known."""
+    bars = [-math.inf] * len(races) if bars is None else bars
+    going = list(zip(races, bars, strict=True))
+    while going:
+        reading, looking, busy = list[tuple[Race, Draft]](), list[tuple[Race, Draft]](), []
+        for race, bar in going:
+            some, closely = race.next(task, wanted, bar)
+            reading += [(race, draft) for draft in some]
+            looking += [(race, draft) for draft in closely]
+            if some or closely:
+                busy.append((race, bar))
+        if reading:
+            _read(style, s, reading)
+        if looking:
+            look(task, style, [(race.segment, draft) for race, draft in looking], s)
+            for race, draft in looking:
+                race.looked += 1
+                race.segment.drafts.append(draft)
+                race.segment.drafts.sort(key=_by_total)
+        going = busy
+
+
+def _read(style: StyleClassifiers, s: SearchSettings, reading: Sequence[tuple[Race, Draft]]) -> None:
+    """Ask the encoder's classifier about drafts."""
+    log_p = style.of_encoder([draft.pieces for _, draft in reading])
+    for (_, draft), p in zip(reading, log_p.tolist(), strict=True):
+        draft.log_p[0] = p
+    values = np.array([(draft.likelihood, draft.similarity) for _, draft in reading]).T
+    totals = rank(s, np.stack([draft.log_p for _, draft in reading]), *values)
+    for (race, draft), total in zip(reading, totals.tolist(), strict=True):
+        draft.total = total
+        race.read.append(draft)
+        race.read.sort(key=_by_total)
+
+
+def _by_total(draft: Draft) -> float:
+    return -draft.total
