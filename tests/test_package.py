@@ -36,5 +36,12 @@ def test_what_the_tests_are_run_with_is_pinned() -> None:
     assert _names(wanted) - {"masker-nlp"} <= _names(pinned)
 
 
+def test_extras_that_errors_name_can_be_installed() -> None:
+    sources = [path.read_text("utf-8") for path in (ROOT / "masker").rglob("*.py")]
+    named = {extra for source in sources for extra in re.findall(r"\bmissing\(\"(\w+)\"", source)}
+    assert named
+    assert named <= set(PROJECT["project"]["optional-dependencies"])
+
+
 def _names(requirements: list[str]) -> set[str]:
     return {re.split(r"[\[<>=; ]", line)[0].lower().replace("_", "-") for line in requirements}

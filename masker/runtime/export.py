@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from masker.errors import MaskerError
+from masker.errors import MaskerError, missing
 from masker.model.folder import SETTINGS, one_line, save_style, staged
 from masker.model.padded_mlm import PaddedMLM
 from masker.runtime.onnx import EXACT, FILE, cache
@@ -69,7 +69,7 @@ def write_onnx(model: PaddedMLM, folder: Path) -> None:
         import onnxscript  # noqa: F401
         from onnxruntime.quantization import QuantType, quantize_dynamic
     except ImportError as error:
-        raise MaskerError("exporting needs ONNX; install it with: pip install 'masker-nlp[onnx]'") from error
+        raise missing("onnx", "exporting a model") from error
 
     plain = copy.deepcopy(model, {id(model.vocabulary): model.vocabulary}).cpu().float().eval()
     plain._renew_head()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from masker.errors import MaskerError
+from masker.errors import MaskerError, missing
 
 if TYPE_CHECKING:
     from masker.api import Explanation
@@ -19,7 +19,7 @@ def plot(explanation: "Explanation", path: str | Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise MaskerError("plotting needs matplotlib: pip install 'masker-nlp[plot]'") from error
+        raise missing("plot", "a picture") from error
     panels = _panels(explanation)
     columns, lines = len(explanation.words) + 1, max(row.words for row in explanation.spans) + 1
     limit = max(0.01, *(abs(value) for values in panels.values() for value in values))
