@@ -71,9 +71,11 @@ def test_the_vocabulary_reads_and_writes_the_same(model: PaddedMLM, folder: Path
     assert exported.frame == model.frame
     assert exported.domains == model.domains
     assert exported.has_style
-    assert exported.words is not None
+    assert exported.bag_of_words is not None
     assert model.bag_of_words is not None
-    np.testing.assert_allclose(exported.words.log_probs(["bad food"]), model.bag_of_words.log_probs(["bad food"]))
+    np.testing.assert_allclose(
+        exported.bag_of_words.log_probs(["bad food"]), model.bag_of_words.log_probs(["bad food"])
+    )
     assert [ours.domain(name) for name in exported.domains] == [theirs.domain(name) for name in exported.domains]
 
 
