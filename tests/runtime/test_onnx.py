@@ -198,7 +198,7 @@ def test_a_folder_of_its_own_is_complete(folder: Path, tmp_path: Path) -> None:
     assert {p.name for p in path.parent.iterdir()} >= {FILE, EXACT, "masker.json", "tokenizer.json"}
     assert json.loads((path.parent / "masker.json").read_text())["n_p"] == 4
     assert Masker.from_pretrained(path.parent, device="cpu").edit("the food was bad .", to="positive").text
-    with pytest.raises(MaskerError, match="--out"):
+    with pytest.raises(MaskerError, match="`out`"):
         export("nobody/nothing")
 
 
