@@ -205,7 +205,7 @@ def test_a_model_without_domains_is_refused() -> None:
 def test_of_three_domains_the_source_is_named() -> None:
     masker = Masker(make_model(domains=("formal", "plain", "pirate")), device="cpu")
     assert masker.domains == ["formal", "plain", "pirate"]
-    with pytest.raises(MaskerError, match="--from"):
+    with pytest.raises(MaskerError, match="`from_`"):
         masker.edit("hello", to="plain")
     assert masker.edit("hello", to="plain", from_="pirate").from_ == "pirate"
 

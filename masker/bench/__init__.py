@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from masker.errors import MaskerError
+from masker.errors import MaskerError, missing
 
 WAYS = ("naive", "batched", "exhaustive", "pruned", "int8 exhaustive", "int8 pruned", "search", "student")
 SLOW = ("naive", "batched", "search")
@@ -190,7 +190,7 @@ def plot(result: dict[str, Any], path: Path) -> None:
         from matplotlib.figure import Figure
         from matplotlib.ticker import LogLocator
     except ImportError as error:
-        raise MaskerError("plotting needs matplotlib; install it with: pip install 'masker-nlp[plot]'") from error
+        raise missing("plot", "a picture") from error
     figure = Figure(figsize=(9, 3.5), layout="constrained")
     left, right = figure.subplots(1, 2)
     by_length = [row for row in result["growth"] if row["words"]]

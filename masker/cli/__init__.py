@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from masker.cli._options import as_flags
 from masker.errors import MaskerError
 
 
@@ -40,14 +41,14 @@ def main() -> None:
     """Run the command line; what goes wrong is one line on stderr, with exit code 2 where the user can mend it."""
     try:
         # each registers its verb
-        from masker.cli import beam, bench, distill, edit, evaluate, explain, export, fit, info, judge, silver, tune  # noqa: F401  # noqa: F401
+        from masker.cli import beam, bench, distill, edit, evaluate, explain, export, fit, info, judge, silver, tune  # noqa: F401
 
         app()
     except _Interrupted as stop:
         closed = isinstance(stop.__cause__, BrokenPipeError)  # `masker edit ... | head`
         _leave(None if closed else "interrupted", 141 if closed else 130)
     except MaskerError as error:
-        _leave(str(error), 2)
+        _leave(as_flags(str(error), _verb(sys.argv[1:])), 2)
     except OSError as error:
         _leave(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2)
     except Exception as error:  # a bug of Masker's
@@ -55,6 +56,14 @@ def main() -> None:
         where = f"{Path(frame.filename).name}:{frame.lineno}"
         first = str(error).strip().partition("\n")[0]
         _leave(f"this should not have happened, please report it: {type(error).__name__} at {where}: {first}", 1)
+
+
+def _verb(arguments: list[str]) -> Any:
+    """The command that was called. Only verbs have options, so their names come first."""
+    command: Any = typer.main.get_command(app)
+    for word in arguments:
+        command = getattr(command, "commands", {}).get(word, command)
+    return command
 
 
 def _leave(message: str | None, code: int) -> None:

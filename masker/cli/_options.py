@@ -1,6 +1,7 @@
-"""Options that several verbs share."""
+"""Options that several verbs share, and how parameters of the library are called on the command line."""
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
 import typer
 
@@ -28,6 +29,33 @@ MaxWords = Annotated[int, typer.Option("--max-words", help="Refuse texts of more
 Device = Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1 ... [default: a GPU if there is one].")]
 Column = Annotated[str | None, typer.Option("--column", help="Field of JSONL, CSV or TSV corpora.")]
 Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of the input.")]
+
+# parameters of the library that have another name as an option
+_OTHERWISE = {
+    "corpora": "domain",
+    "judges": "judge",
+    "learning_rate": "lr",
+    "metrics": "metric",
+    "normalised": "no_normalise",
+    "paper_dictionary": "paper_bleu_dict",
+    "references": "reference",
+    "source_score": "no_source_score",
+}
+
+
+def as_flags(message: str, command: Any) -> str:
+    """A message of the library, which writes `max_words`, as one of a verb that has the option --max-words.
+
+    Names that are no options of the verb stay as they are, without the backquotes.
+    """
+    options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+    flags = {option.name: max(option.opts, key=len) for option in options}
+
+    def flag(match: re.Match[str]) -> str:
+        name = match[1]
+        return flags.get(name) or flags.get(_OTHERWISE.get(name, "")) or name
+
+    return re.sub(r"`([A-Za-z_]\w*)`", flag, message)
 
 
 def words(forbid: list[str] | None) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from rich.console import Console
 
-from masker.errors import MaskerError
+from masker.errors import MaskerError, unknown
 
 # of several processes that accelerate starts, one speaks
 err = Console(stderr=True, highlight=False, quiet=os.environ.get("RANK", "0") != "0")
@@ -54,5 +54,5 @@ def replacing(out: Path) -> Iterator[Path]:
 
 def choice(name: str, value: str, known: list[str]) -> str:
     if value not in known:
-        raise MaskerError(f"unknown {name} '{value}'; known: {', '.join(known)}")
+        raise unknown(name, value, known)
     return value

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from masker.cli import app
-from masker.errors import MaskerError, unknown
+from masker.cli._output import choice
+from masker.errors import MaskerError
 
 if TYPE_CHECKING:
     from masker.evaluation.report import Direction, Report
     from masker.evaluation.tally import Figure
 
 DICTIONARY = Path("yelp", "li_bleu.dict.tsv")  # under MASKER_DATA
-FORMATS = ["table", "json"]
 
 
 @app.command("evaluate")
@@ -76,8 +76,7 @@ def evaluate(
     """
     from masker.evaluation.report import evaluate as score
 
-    if format not in FORMATS:
-        raise unknown("format", format, FORMATS)
+    choice("format", format, ["table", "json"])
     directions, files = _directions(source, output, to, reference or [], paper_reference or [])
     dictionary = None
     if not metric or "paper_bleu" in metric:

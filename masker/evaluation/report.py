@@ -194,10 +194,10 @@ def _notes(directions: Sequence[Direction], *, signature: bool) -> dict[str, Any
 
 def _lacking(directions: Sequence[Direction], judges: Sequence[StyleJudge], paper_dictionary: object) -> dict[str, str]:
     """What is missing for each metric that cannot be computed."""
-    references = "" if all(d.references for d in directions) else "a reference (--reference) for every direction"
-    judge = "" if judges else "a judge (--judge)"
+    references = "" if all(d.references for d in directions) else "a reference (`references`) for every direction"
+    judge = "" if judges else "a judge (`judges`)"
     paper = "" if all(d.references or d.paper_reference is not None for d in directions) else references
-    dictionary = "" if paper_dictionary is not None else "its dictionary: give --paper-bleu-dict, or set MASKER_DATA"
+    dictionary = "" if paper_dictionary is not None else "its dictionary (`paper_dictionary`)"
     return {
         **dict.fromkeys(("exact", "sari", "sari_lasertagger", "bleu"), references),
         "paper_bleu": paper or dictionary,

@@ -120,6 +120,6 @@ class WithDomains:
         if other is None:
             others = ", ".join(d for d in self.domains if d != to)
             raise MaskerError(
-                f"domain '{to}' names no counterpart; say where the text comes from with --from ({others})"
+                f"domain '{to}' names no counterpart; say where the text comes from with `from_` ({others})"
             )
         return other

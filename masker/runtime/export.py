@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from masker.errors import MaskerError
+from masker.errors import MaskerError, missing
 from masker.model.folder import SETTINGS, one_line, save_style, staged
 from masker.model.padded_mlm import PaddedMLM
 from masker.runtime.onnx import EXACT, FILE, cache
@@ -47,7 +47,7 @@ def export(name: str | Path | None, out: Path | None = None) -> Path:
     Without `out` it goes into the model's folder; the embedded model's goes to the user's cache.
     """
     if out is None and name is not None and not Path(name).expanduser().is_dir():
-        raise MaskerError(f"there is no folder '{name}' to write to; name one with --out")
+        raise MaskerError(f"there is no folder '{name}' to write to; name one with `out`")
     folder = out or (cache() if name is None else Path(name).expanduser())
     model = PaddedMLM.from_pretrained(name)
     with one_line(f"cannot export to {folder}"), staged(folder) as stage:
@@ -63,13 +63,15 @@ def export(name: str | Path | None, out: Path | None = None) -> Path:
 def write_onnx(model: PaddedMLM, folder: Path) -> None:
     """Write `model` to `folder` twice, in int8 and in float32."""
     if model.settings.domain_as != "token":
-        raise MaskerError("only a model with a token for each domain can be exported; fit it with --domain-as token")
+        raise MaskerError(
+            "only a model with a token for each domain can be exported; fit it again (masker fit --domain-as token)"
+        )
     try:
         import onnx
         import onnxscript  # noqa: F401
         from onnxruntime.quantization import QuantType, quantize_dynamic
     except ImportError as error:
-        raise MaskerError("exporting needs ONNX; install it with: pip install 'masker-nlp[onnx]'") from error
+        raise missing("onnx", "exporting a model") from error
 
     plain = copy.deepcopy(model, {id(model.vocabulary): model.vocabulary}).cpu().float().eval()
     plain._renew_head()

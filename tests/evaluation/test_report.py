@@ -63,7 +63,7 @@ def test_what_cannot_be_computed_is_left_out_or_refused() -> None:
     bare = Direction("positive", ["a b"], ["a c"])
     assert set(evaluate([bare]).average) == {"self_bleu", "copied", "length_ratio"}
     for name in ("bleu", "exact", "sari", "paper_bleu", "style_accuracy", "joint"):
-        with pytest.raises(MaskerError, match=f"'{name}' needs .*--"):
+        with pytest.raises(MaskerError, match=f"'{name}' needs .*`"):
             evaluate([bare], metrics=[name])
     with pytest.raises(MaskerError, match="unknown metric 'blue'; known: exact"):
         evaluate([bare], metrics=["blue"])

@@ -104,7 +104,7 @@ def test_a_single_domain_has_no_counterpart() -> None:
 
 def test_of_three_domains_the_source_must_be_named() -> None:
     model = make_model(domains=("formal", "plain", "pirate"))
-    with pytest.raises(MaskerError, match=r"--from \(formal, pirate\)"):
+    with pytest.raises(MaskerError, match=r"`from_` \(formal, pirate\)"):
         model.counterpart("plain")
 
 

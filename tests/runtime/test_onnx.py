@@ -71,9 +71,11 @@ def test_the_vocabulary_reads_and_writes_the_same(model: PaddedMLM, folder: Path
     assert exported.frame == model.frame
     assert exported.domains == model.domains
     assert exported.has_style
-    assert exported.words is not None
+    assert exported.bag_of_words is not None
     assert model.bag_of_words is not None
-    np.testing.assert_allclose(exported.words.log_probs(["bad food"]), model.bag_of_words.log_probs(["bad food"]))
+    np.testing.assert_allclose(
+        exported.bag_of_words.log_probs(["bad food"]), model.bag_of_words.log_probs(["bad food"])
+    )
     assert [ours.domain(name) for name in exported.domains] == [theirs.domain(name) for name in exported.domains]
 
 
@@ -196,7 +198,7 @@ def test_a_folder_of_its_own_is_complete(folder: Path, tmp_path: Path) -> None:
     assert {p.name for p in path.parent.iterdir()} >= {FILE, EXACT, "masker.json", "tokenizer.json"}
     assert json.loads((path.parent / "masker.json").read_text())["n_p"] == 4
     assert Masker.from_pretrained(path.parent, device="cpu").edit("the food was bad .", to="positive").text
-    with pytest.raises(MaskerError, match="--out"):
+    with pytest.raises(MaskerError, match="`out`"):
         export("nobody/nothing")
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from masker.model.folder import _quiet
 from masker.errors import MaskerError
 from masker.evaluation.judges.base import Judge, Labelled, OnStep, Training
+from masker.model.folder import _quiet
 
 
 class TransformerJudge(Judge):

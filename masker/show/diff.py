@@ -1,0 +1,61 @@
+"""A rewrite as a diff: in the terminal, in a notebook, in plain text."""
+
+import html
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from masker.core.edits import Rewrite
+
+
+def _parts(rewrite: "Rewrite") -> Iterator[tuple[str, str, str]]:
+    """The source cut at its edits: (unchanged text, old, new)."""
+    at = 0
+    for edit in rewrite.edits:
+        yield rewrite.source[at : edit.start], edit.old, edit.new
+        at = edit.end
+    yield rewrite.source[at:], "", ""
+
+
+def diff_rich(rewrite: "Rewrite") -> Any:
+    """Old words struck through in red, new ones in green."""
+    from rich.text import Text
+
+    text = Text()
+    for same, old, new in _parts(rewrite):
+        text.append(same)
+        text.append(old.rstrip(), "red strike")
+        text.append(" " if old.strip() and new.strip() else old[len(old.rstrip()) :])
+        text.append(new.strip() if old.strip() else new, "bold green")
+        text.append(new[len(new.rstrip()) :] if old.strip() and new.strip() else "")
+    return text
+
+
+def diff_text(rewrite: "Rewrite") -> str:
+    """The same for print(): colours on a terminal, [-old-] and {+new+} elsewhere."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        console = Console(soft_wrap=True)
+        with console.capture() as capture:
+            console.print(diff_rich(rewrite), end="")
+        return capture.get()
+    pieces = []
+    for same, old, new in _parts(rewrite):
+        pieces += [same, f"[-{old}-]" if old else "", f"{{+{new}+}}" if new else ""]
+    return "".join(pieces)
+
+
+def diff_html(rewrite: "Rewrite") -> str:
+    """The same for a notebook, with the score as a tooltip."""
+    scores = [f"{edit.score:.3f}" for edit in rewrite.edits] + [""]
+    added = "color:#1e8449;text-decoration:none;font-weight:600"
+    out = []
+    for (same, old, new), score in zip(_parts(rewrite), scores, strict=True):
+        title = f'title="Score {score}"'
+        out.append(html.escape(same))
+        out.append(f'<del {title} style="color:#c0392b">{html.escape(old)}</del>' if old else "")
+        out.append(f'<ins {title} style="{added}">{html.escape(new)}</ins>' if new else "")
+    note = f' <small style="color:#888">({html.escape(rewrite.reason)})</small>' if rewrite.reason else ""
+    return f'<div style="font-family:sans-serif;white-space:pre-wrap">{"".join(out)}{note}</div>'

@@ -1,0 +1,51 @@
+"""An explanation as the table of the paper's appendix."""
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from masker.show.diff import diff_html
+
+if TYPE_CHECKING:
+    from masker.core.explanation import Explanation, SpanRow
+
+_COLUMNS = ("i", "words", "input", "replacement", "TargetScore", "SourceScore", "Score", "L1", "L2", "L3", "L4")
+
+
+def _cells(row: "SpanRow") -> list[str]:
+    numbers = [row.target_score, row.source_score, row.score, row.L1, row.L2, row.L3, row.L4]
+    return [
+        str(row.i),
+        str(row.words),
+        row.masked,
+        row.replacement,
+        *("" if n is None else f"{n:.3f}" for n in numbers),
+    ]
+
+
+def table(explanation: "Explanation") -> Any:
+    """The table of the paper's appendix, the chosen row marked."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for name in _COLUMNS:
+        if name in ("input", "replacement"):
+            grid.add_column(name, overflow="fold", ratio=3 if name == "input" else 2)
+        else:
+            grid.add_column(name, justify="right", no_wrap=True)
+    for row in explanation.spans:
+        style = "bold green" if row is explanation.chosen else ("" if row.candidate else "dim")
+        grid.add_row(*map(Text, _cells(row)), style=style)  # brackets are text here, not rich's markup
+    return grid
+
+
+def table_html(explanation: "Explanation") -> str:
+    """The same for a notebook, under the diff."""
+    head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
+    lines = []
+    for row in explanation.spans:
+        style = (
+            "font-weight:600;color:#1e8449" if row is explanation.chosen else ("" if row.candidate else "color:#888")
+        )
+        lines.append(f'<tr style="{style}">' + "".join(f"<td>{html.escape(c)}</td>" for c in _cells(row)) + "</tr>")
+    return f"{diff_html(explanation.rewrite)}<table><tr>{head}</tr>{''.join(lines)}</table>"
