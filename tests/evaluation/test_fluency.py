@@ -122,8 +122,8 @@ LINES = ["the food was good", "the food was bad", "the staff was good", "bad foo
 
 def test_ngram_lm_is_a_distribution_and_prefers_its_lines() -> None:
     model = NgramLM.fit(LINES)
-    assert sorted(model.bag_of_words) == ["</s>", "<s>", "<unk>", "bad", "food", "good", "the", "was"]
-    size = len(model.bag_of_words)
+    assert sorted(model.words) == ["</s>", "<s>", "<unk>", "bad", "food", "good", "the", "was"]
+    size = len(model.words)
     for context in range(size**2):  # seen or not
         assert model._probabilities(context * size + np.arange(1, size)).sum() == pytest.approx(1)
     good, odd = model.log_likelihoods(["The food was GOOD", "good was food the"])
