@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from masker.core.padding import Frame, Masked, mask_spans, reveal, sample_spans, span_weights, whole_texts
+from masker.core.padding import Frame, Masked, mask_spans
 from masker.core.vocabulary import Vocabulary
+from masker.training.masking import reveal, sample_spans, span_weights, whole_texts
 
 _BLOCK = 20_000  # texts encoded at a time
 

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from masker.core.padding import IGNORE, Frame, Masked, span_weights
+from masker.core.padding import IGNORE, Frame, Masked
 from masker.core.spans import enumerate_spans
 from masker.core.text import Text, Word
 from masker.core.vocabulary import Vocabulary
 from masker.training import examples
 from masker.training.examples import EncodedCorpus, encode_corpora, order, segment
+from masker.training.masking import span_weights
 
 TEXT = "marie curie was n't born in poland !"  # curie, n't: words of two and three pieces
 WORDS = ["the", "food", "curie", "n't", ",", ".", "!", "café", "☕", "[MASK]", "\x00", "don't", "(really)", "2.5"]
