@@ -87,7 +87,7 @@ def fit(
     ] = None,
     **shared: Any,
 ) -> None:
-    """Fit a model to domains, each a pile of text.
+    """Fit a model to domains, each given as plain texts.
 
     No aligned pairs are needed. Texts are lines, JSONL, CSV or TSV, or gz or xz of these.
     """

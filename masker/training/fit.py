@@ -87,7 +87,7 @@ def _train(
     else:
         texts = [text for lines in corpora.values() for text in lines]
         parts = {0: _split("the plain text", texts, settings)}
-    pile, held_out = (
+    corpus, held_out = (
         encode_corpora(
             model.vocabulary,
             [(part[k], token) for token, part in parts.items()],
@@ -97,11 +97,11 @@ def _train(
         for k in (0, 1)
     )
     for name in model.domains:
-        sizes = (pile.hi - pile.lo)[pile.domain == model.vocabulary.domain(name)]
+        sizes = corpus.lengths[corpus.domain == model.vocabulary.domain(name)]
         model.settings.longest[name] = int(sizes.double().quantile(0.99)) if len(sizes) else 0
     if model.style is not None:
         model.bag_of_words = BagOfWords.fit([parts[model.vocabulary.domain(name)][0] for name in model.domains])
-    result = train(model, pile, held_out, settings, domains=domains, out=out, resume=resume, report=report)
+    result = train(model, corpus, held_out, settings, domains=domains, out=out, resume=resume, report=report)
     data = [_described(name, lines, licences) for name, lines in corpora.items()]
     return _save(model, out, _stage(stage, command, base, size, data, settings, result))
 

@@ -55,7 +55,7 @@ class Result:
 
 def train(
     model: PaddedMLM,
-    pile: EncodedCorpus,
+    corpus: EncodedCorpus,
     held_out: EncodedCorpus,
     settings: TrainSettings,
     *,
@@ -70,8 +70,8 @@ def train(
     """
     from accelerate.utils import broadcast_object_list
 
-    if not len(pile) or not len(held_out):
-        raise MaskerError(f"there are {len(pile)} texts to train on and {len(held_out)} held out; both need some")
+    if not len(corpus) or not len(held_out):
+        raise MaskerError(f"there are {len(corpus)} texts to train on and {len(held_out)} held out; both need some")
     accelerator = _accelerator(settings.precision)
     shards = settings.accumulate * accelerator.num_processes
     if settings.batch_size % shards:
@@ -79,11 +79,11 @@ def train(
             f"batch_size {settings.batch_size} does not divide by {shards} (processes times accumulation)"
         )
     device = accelerator.device
-    lengths = (pile.hi - pile.lo).numpy()
+    lengths = corpus.lengths.numpy()
     per_epoch = len(order(lengths, settings.batch_size, 0, settings.seed))
     steps = settings.steps or max(1, math.ceil(settings.epochs * per_epoch))
     every = settings.eval_every or max(1, steps // 10)
-    data = pile.fingerprint() + held_out.fingerprint()
+    data = corpus.fingerprint() + held_out.fingerprint()
     shape = f"{model.mlm.config.model_type} of {sum(p.numel() for p in model.parameters())} parameters"
     fingerprint = {**asdict(model.settings), **asdict(settings), "data": data, "model": shape, "steps": steps}
     del fingerprint["workers"], fingerprint["made"]  # of no effect on the weights
@@ -104,7 +104,7 @@ def train(
     elif accelerator.is_main_process:
         checkpoint.start(out)
     log = checkpoint.Log(out, state.step) if accelerator.is_main_process else None
-    pile, held_out = pile.to(device), held_out.to(device)
+    corpus, held_out = corpus.to(device), held_out.to(device)
     epoch, batches = -1, []
 
     tokens, trained = torch.zeros((), device=device, dtype=torch.int64), 0.0  # of this process, evaluation aside
@@ -120,7 +120,7 @@ def train(
             group["lr"] = rate
         generator = torch.Generator(device).manual_seed(_seed(settings.seed, state.step))
         torch.manual_seed(_seed(settings.seed, state.step) + 1 + accelerator.process_index)  # for dropout
-        masked = pile.draw(rows, model.frame, generator, domains=domains, revealed=settings.reveal, size=size)
+        masked = corpus.draw(rows, model.frame, generator, domains=domains, revealed=settings.reveal, size=size)
         wrapped.train()
         total = torch.zeros((), device=device)
         count = (masked.targets != IGNORE).sum().clamp(min=1)  # of the whole batch: all parts weigh by what they hold
@@ -130,7 +130,7 @@ def train(
             at = (k * accelerator.num_processes + accelerator.process_index) * part
             piece = _rows(masked, slice(at, at + part))
             last = k == settings.accumulate - 1
-            styled = _Styled.draw(model, pile, rows[at : at + part], (state.step - at) % STYLED, size)
+            styled = _Styled.draw(model, corpus, rows[at : at + part], (state.step - at) % STYLED, size)
             with nullcontext() if last else accelerator.no_sync(wrapped), accelerator.autocast():
                 spans, styles = wrapped(piece, styled)
                 loss = spans / count + settings.style * styles / judged
@@ -210,29 +210,29 @@ class _Styled(NamedTuple):
 
     @classmethod
     def draw(
-        cls, model: PaddedMLM, pile: EncodedCorpus, rows: Tensor, first: int, size: tuple[int, int] | None = None
+        cls, model: PaddedMLM, corpus: EncodedCorpus, rows: Tensor, first: int, size: tuple[int, int] | None = None
     ) -> "_Styled":
         """Every STYLED-th of the rows from `first` on. Domains weigh alike, however large they are."""
         if model.style is None:
             return cls()
         chosen = rows[first::STYLED] if first < len(rows) else rows[:1]
-        masked = pile.whole(chosen, model.frame, size[0] if size else None)
-        labels, shares = pile.labels(chosen, [model.vocabulary.domain(name) for name in model.domains])
+        masked = corpus.whole(chosen, model.frame, size[0] if size else None)
+        labels, shares = corpus.labels(chosen, [model.vocabulary.domain(name) for name in model.domains])
         return cls(masked.ids, masked.attention, labels, 1 / (len(shares) * shares[labels].clamp(min=1e-9)))
 
 
 @torch.inference_mode()
 def span_accuracy(
-    model: PaddedMLM, pile: EncodedCorpus, *, domains: bool, seed: int = 0, batch: int = 256
+    model: PaddedMLM, corpus: EncodedCorpus, *, domains: bool, seed: int = 0, batch: int = 256
 ) -> tuple[float, float]:
     """Percent of masked spans of which all n_p pieces are predicted right, the paper's measure of health; and loss."""
     device, n_p = model.device, model.frame.n_p
-    rows = torch.argsort(pile.hi - pile.lo).to(device)
+    rows = torch.argsort(corpus.lengths).to(device)
     generator = torch.Generator(device).manual_seed(seed)
     right, count, loss = 0, 0, 0.0
     while count < EVALUATED_SPANS:
-        for at in range(0, len(pile), batch):
-            masked = pile.draw(rows[at : at + batch], model.frame, generator, domains=domains)
+        for at in range(0, len(corpus), batch):
+            masked = corpus.draw(rows[at : at + batch], model.frame, generator, domains=domains)
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                 logits = model(masked.ids, masked.attention, masked.slots)  # [B, m * n_p, V]
             flat, targets = logits.flatten(0, 1).float(), masked.targets.flatten()
@@ -244,16 +244,16 @@ def span_accuracy(
 
 
 @torch.inference_mode()
-def style_accuracy(model: PaddedMLM, pile: EncodedCorpus, *, batch: int = 512) -> float:
+def style_accuracy(model: PaddedMLM, corpus: EncodedCorpus, *, batch: int = 512) -> float:
     """Percent of the texts that the style classifier puts into their domain."""
-    right, order_ = 0, torch.argsort(pile.hi - pile.lo).to(model.device)
+    right, order_ = 0, torch.argsort(corpus.lengths).to(model.device)
     tokens = [model.vocabulary.domain(name) for name in model.domains]
     for rows in order_.split(batch):
-        masked = pile.whole(rows, model.frame)
+        masked = corpus.whole(rows, model.frame)
         with torch.autocast(model.device.type, torch.bfloat16, enabled=model.device.type == "cuda"):
             logits = model.style_logits(masked.ids, masked.attention)
-        right += int((logits.argmax(1) == pile.labels(rows, tokens)[0]).sum())
-    return 100.0 * right / len(pile)
+        right += int((logits.argmax(1) == corpus.labels(rows, tokens)[0]).sum())
+    return 100.0 * right / len(corpus)
 
 
 def _accelerator(precision: str) -> Any:

@@ -123,11 +123,11 @@ def test_windows_always_fit_the_positions(base: Path, spans: bool, n_p: int) -> 
         start(base, n_p=n_p, window=10_000, spans=spans)
     room = int(str(error.value).split("room for ")[1].split()[0])
     model = start(base, n_p=n_p, window=room, spans=spans)
-    pile = encode_corpora(model.vocabulary, [(["the food was rude . " * 200], 0)], window=room)
+    corpus = encode_corpora(model.vocabulary, [(["the food was rude . " * 200], 0)], window=room)
     longest = 0
     for seed in range(200):
         generator = torch.Generator().manual_seed(seed)
-        masked = pile.draw(torch.arange(1), model.frame, generator, domains=not spans)
+        masked = corpus.draw(torch.arange(1), model.frame, generator, domains=not spans)
         longest = max(longest, masked.ids.shape[1])
     assert longest <= model.max_length
     assert longest > 0.75 * model.max_length  # and not much is wasted

@@ -43,9 +43,11 @@ def run(base: Path, tmp_path: Path) -> Callable[..., Result]:
         texts = [(lines, model.vocabulary.domain(name)) for name, lines in CORPORA.items()]
         if not domains:  # texts of one to four lines, so that they hold different numbers of spans
             texts = [([" ".join(lines[k : k + 1 + k % 4]) for k in range(80)], token) for lines, token in texts]
-        pile = encode_corpora(model.vocabulary, texts, window=32)
+        corpus = encode_corpora(model.vocabulary, texts, window=32)
         held = encode_corpora(model.vocabulary, [(lines[::8], token) for lines, token in texts], window=32)
-        result = train(model, pile, held, settings, domains=domains, out=tmp_path / name, resume=resume, report=report)
+        result = train(
+            model, corpus, held, settings, domains=domains, out=tmp_path / name, resume=resume, report=report
+        )
         return model, result
 
     return go  # type: ignore[return-value]
@@ -156,7 +158,7 @@ def test_it_runs_to_the_end_and_keeps_the_best(run: Any, scripted: list[dict[str
 def test_span_accuracy_counts_whole_spans(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An oracle that gets one piece of every fourth span wrong is right on 75 %."""
     model = PaddedMLM.from_pretrained(base)
-    pile = encode_corpora(model.vocabulary, [(CORPORA["negative"], 1)], window=32)
+    corpus = encode_corpora(model.vocabulary, [(CORPORA["negative"], 1)], window=32)
     asked: list[Any] = []
     real = EncodedCorpus.draw
     monkeypatch.setattr(EncodedCorpus, "draw", lambda *a, **kw: asked.append(real(*a, **kw)) or asked[-1])
@@ -169,7 +171,7 @@ def test_span_accuracy_counts_whole_spans(base: Path, monkeypatch: pytest.Monkey
 
     stub = SimpleNamespace(device=torch.device("cpu"), frame=model.frame)
     accuracy, _ = span_accuracy(
-        type("Oracle", (), {"__call__": lambda self, *a: oracle(*a), **vars(stub)})(), pile, domains=True, batch=40
+        type("Oracle", (), {"__call__": lambda self, *a: oracle(*a), **vars(stub)})(), corpus, domains=True, batch=40
     )
     assert accuracy == pytest.approx(75.0)
     assert sum(len(m.ids) for m in asked) >= loop.EVALUATED_SPANS
@@ -205,9 +207,9 @@ def test_a_loss_that_is_no_number_stops_it(run: Any, tmp_path: Path) -> None:
 def test_nothing_to_train_on_or_to_measure_with(base: Path, tmp_path: Path) -> None:
     model = PaddedMLM.from_pretrained(base)
     some, none = (encode_corpora(model.vocabulary, [(lines, 0)], window=32) for lines in (CORPORA["negative"], [" "]))
-    for pile, held in ((some, none), (none, some)):
+    for corpus, held in ((some, none), (none, some)):
         with pytest.raises(MaskerError, match="texts to train on"):
-            train(model, pile, held, SHORT, domains=False, out=tmp_path / "x")
+            train(model, corpus, held, SHORT, domains=False, out=tmp_path / "x")
     assert not (tmp_path / "x").exists()
 
 
