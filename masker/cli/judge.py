@@ -54,7 +54,7 @@ def fit(
     from masker.data.corpora import is_judge_line, load_domains
     from masker.evaluation.judges.base import Judge, Training
 
-    training = Training(base=base, epochs=epochs, batch_size=batch_size, learning_rate=lr, seed=seed)
+    training = Training(base=base, epochs=epochs, batch_size=batch_size, lr=lr, seed=seed)
     corpora = load_domains(_named(domain))
     if judge_lines:
         corpora = {name: [line for line in lines if is_judge_line(line)] for name, lines in corpora.items()}

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from masker.core.editing import Rewrite
 from masker.errors import MaskerError, unknown
+from masker.training.settings import LoopSettings
 
 if TYPE_CHECKING:
     import torch
@@ -31,40 +31,23 @@ class Pair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudentSettings:
-    """How to train a student. `steps` overrides `epochs`; pairs of more than `max_length` pieces are left out.
+class StudentSettings(LoopSettings):
+    """How to train a student. Pairs of more than `max_length` pieces are left out.
 
-    The learning rate rises over the first `warmup` share of the steps and falls linearly to zero. Every `eval_every`
-    steps (by default 10 times a run) the held-out pairs are rewritten; the weights with the highest Exact are kept
-    (the lowest loss where it is the same), and training stops after `patience` evaluations without a gain.
+    Evaluations rewrite the `held_out` share of the pairs; the best weights are those with the highest Exact, or with
+    the lowest loss where that is the same.
     """
 
-    epochs: float = 3.0
-    steps: int | None = None
-    batch_size: int = 64
-    lr: float = 2e-4
     warmup: float = 0.1
-    weight_decay: float = 0.01
     dropout: float = 0.1
-    clip: float = 1.0
     max_length: int = 128
-    seed: int = 0
     held_out: float = 0.02
-    eval_every: int | None = None
-    patience: int = 5
     device: str | None = None
 
     def __post_init__(self) -> None:
-        positive = ("epochs", "batch_size", "lr", "clip", "max_length", "patience")
-        for name in (*positive, *(n for n in ("steps", "eval_every") if getattr(self, n) is not None)):
-            if not 0 < getattr(self, name) < math.inf:
-                raise MaskerError(f"{name} is {getattr(self, name)}, but must be above 0 and finite")
-        for name in ("weight_decay", "seed"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise MaskerError(f"{name} is {getattr(self, name)}, but must be at least 0")
-        for name in ("warmup", "dropout", "held_out"):
-            if not 0 <= getattr(self, name) < 1:
-                raise MaskerError(f"{name} is {getattr(self, name)}, but must be at least 0 and below 1")
+        super().__post_init__()
+        self._require("max_length", above=0)
+        self._require("dropout", "held_out", at_least=0, below=1)
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ def train(
     best: Score | None = None
     best_step, stale, weights = 0, 0, dict[str, Tensor]()
     step, began, batches = 0, time.monotonic(), []
-    while step < steps and stale < settings.patience:
+    while step < steps and (settings.patience is None or stale < settings.patience):
         if step % per_epoch == 0:
             batches = order(sizes, batch, step // per_epoch, settings.seed)
         rows = batches[step % per_epoch]
@@ -192,7 +192,7 @@ def train(
             continue
         now = float(value.detach())
         if not math.isfinite(now):
-            raise MaskerError(f"the loss is {now} after step {step}; lower --lr, it is {settings.lr:g}")
+            raise MaskerError(f"the loss is {now} after step {step}; lower lr, it is {settings.lr:g}")
         if evaluated and evaluate is not None:
             module.eval()
             newest = evaluate()

@@ -75,7 +75,7 @@ def load(out: Path, model: PaddedMLM, optimizer: Any, fingerprint: dict[str, Any
 
     found = sorted((out / FOLDER).glob("step-*"))
     if not found:
-        raise MaskerError(f"there is no checkpoint to resume in {out}; leave --resume out to start anew")
+        raise MaskerError(f"there is no checkpoint to resume in {out}; start a new run, without resume")
     with one_line(f"cannot resume from {found[-1]}"):
         saved = json.loads((found[-1] / "state.json").read_text("utf-8"))
         now, then = json.loads(json.dumps(fingerprint)), saved["run"]

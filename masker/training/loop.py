@@ -73,11 +73,7 @@ def train(
     if not len(corpus) or not len(held_out):
         raise MaskerError(f"there are {len(corpus)} texts to train on and {len(held_out)} held out; both need some")
     accelerator = _accelerator(settings.precision)
-    shards = settings.accumulate * accelerator.num_processes
-    if settings.batch_size % shards:
-        raise MaskerError(
-            f"batch_size {settings.batch_size} does not divide by {shards} (processes times accumulation)"
-        )
+    part = settings.part(accelerator.num_processes)
     device = accelerator.device
     lengths = corpus.lengths.numpy()
     per_epoch = len(order(lengths, settings.batch_size, 0, settings.seed))
@@ -108,7 +104,7 @@ def train(
     epoch, batches = -1, []
 
     tokens, trained = torch.zeros((), device=device, dtype=torch.int64), 0.0  # of this process, evaluation aside
-    stopped = state.stale >= settings.patience
+    stopped = settings.patience is not None and state.stale >= settings.patience
     while state.step < steps and not stopped:
         began = time.monotonic()
         if state.step // per_epoch != epoch:
@@ -125,7 +121,6 @@ def train(
         total = torch.zeros((), device=device)
         count = (masked.targets != IGNORE).sum().clamp(min=1)  # of the whole batch: all parts weigh by what they hold
         judged = len(rows[state.step % STYLED :: STYLED]) or 1
-        part = settings.batch_size // shards
         for k in range(settings.accumulate):
             at = (k * accelerator.num_processes + accelerator.process_index) * part
             piece = _rows(masked, slice(at, at + part))
@@ -146,7 +141,7 @@ def train(
         measured = evaluated or state.step % 10 == 0
         loss_now = float(accelerator.reduce(total, "mean")) if measured else math.nan  # waits for the device
         if measured and not math.isfinite(loss_now):
-            raise MaskerError(f"the loss is {loss_now} after step {state.step}; lower --lr, it is {settings.lr:g}")
+            raise MaskerError(f"the loss is {loss_now} after step {state.step}; lower lr, it is {settings.lr:g}")
         trained += time.monotonic() - began
         state.seconds += time.monotonic() - began
         began = time.monotonic()
@@ -156,7 +151,7 @@ def train(
             accuracy, held_out_loss = broadcast_object_list(list(scores))  # all stop together
             style = style_accuracy(model, held_out) if model.style is not None else None
             improved = state.note(accuracy, held_out_loss, style)
-            stopped = state.stale >= settings.patience
+            stopped = settings.patience is not None and state.stale >= settings.patience
             if log:
                 log.write(state.step, loss=loss_now, held_out_loss=held_out_loss, span_accuracy=accuracy, lr=rate,
                           tokens_per_second=int(tokens) / trained, seconds=state.seconds,

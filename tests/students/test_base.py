@@ -147,7 +147,7 @@ def test_training_stops_when_nothing_is_gained() -> None:
 
 
 def test_a_loss_that_explodes_is_one_line() -> None:
-    with pytest.raises(MaskerError, match=r"the loss is nan after step 10; lower --lr, it is 0\.001"):
+    with pytest.raises(MaskerError, match=r"the loss is nan after step 10; lower lr, it is 0\.001"):
         _train.train(
             Number(), [1, 2], lambda rows, longest: torch.tensor(torch.nan, requires_grad=True), None,
             settings=StudentSettings(steps=20, lr=0.001, eval_every=20), device=torch.device("cpu"),

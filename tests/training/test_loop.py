@@ -200,7 +200,7 @@ def test_metrics_and_events(run: Any, tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_no_number_stops_it(run: Any, tmp_path: Path) -> None:
-    with pytest.raises(MaskerError, match=r"the loss is nan after step \d+; lower --lr, it is 1e\+30"):
+    with pytest.raises(MaskerError, match=r"the loss is nan after step \d+; lower lr, it is 1e\+30"):
         run("x", replace(SHORT, lr=1e30, clip=1e30))
 
 

@@ -25,13 +25,13 @@ class TransformerJudge(Judge):
         cls, train: Labelled, dev: Labelled, domains: tuple[str, ...], training: Training, on_step: OnStep | None
     ) -> tuple[Judge, dict[str, Any]]:
         if training.base is None:
-            raise MaskerError("a transformer judge needs an encoder to start from; give its folder with --base")
+            raise MaskerError("a transformer judge needs an encoder to start from; give its folder as base")
         torch.manual_seed(training.seed)
         names = {"id2label": dict(enumerate(domains)), "label2id": {domain: i for i, domain in enumerate(domains)}}
         judge = cls._open(training.base, device=training.device, num_labels=len(domains), **names)
         judge.tokenizer.model_max_length = training.max_length
         best_epoch = judge._train(train, dev, training, on_step)
-        kept = ("epochs", "batch_size", "learning_rate", "warmup", "max_length", "seed")
+        kept = ("epochs", "batch_size", "lr", "warmup", "max_length", "seed")
         return judge, {name: getattr(training, name) for name in kept} | {"best_epoch": best_epoch}
 
     @classmethod
@@ -72,10 +72,10 @@ class TransformerJudge(Judge):
         # Balanced, because corpora differ in size but texts to be judged come from any domain alike.
         counts = np.bincount(train.labels, minlength=self.model.config.num_labels)
         weight = torch.tensor(len(labels) / (len(counts) * counts), dtype=torch.float32, device=self.device)
-        steps = training.epochs * -(-len(labels) // training.batch_size)
+        steps = int(training.epochs) * -(-len(labels) // training.batch_size)
         ramp = max(1, round(training.warmup * steps))
         optimizer = torch.optim.AdamW(
-            self.model.parameters(), lr=training.learning_rate, weight_decay=0.01, fused=self.device.type == "cuda"
+            self.model.parameters(), lr=training.lr, weight_decay=0.01, fused=self.device.type == "cuda"
         )
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: min((step + 1) / ramp, max(0.0, (steps - step) / max(1, steps - ramp)))
@@ -83,7 +83,7 @@ class TransformerJudge(Judge):
         random = np.random.default_rng(training.seed)
         best: tuple[float, int, dict[str, Tensor]] = (-1.0, 0, {})
         step = 0
-        for epoch in range(1, training.epochs + 1):
+        for epoch in range(1, int(training.epochs) + 1):
             self.model.train()
             for chosen in _batches(lengths, training.batch_size, random):
                 logits = self._logits(ids, lengths, chosen)

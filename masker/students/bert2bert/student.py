@@ -19,6 +19,7 @@ from masker.errors import MaskerError
 from masker.students import training as _train
 from masker.students.base import Pair, Student, StudentProgress, StudentSettings
 from masker.students.felix.holes import align, beginning, realise
+from masker.training.settings import require
 
 EVALUATED = 200  # held-out pairs that are rewritten at an evaluation, at most: writing piece by piece takes its time
 CPU_BATCH, GPU_BATCH = 256, 1024  # texts that are rewritten at a time
@@ -51,8 +52,7 @@ class Bert2Bert(Student):
     ) -> "Bert2Bert":
         if options:
             raise MaskerError(f"a bert2bert has no option '{next(iter(options))}'")
-        if beams < 1:
-            raise MaskerError(f"beams is {beams}, but must be at least 1")
+        require("beams", beams, at_least=1)
         start = _train.load_base(base)
         torch.manual_seed(settings.seed)
         model = _warm_started(start.mlm)

@@ -15,6 +15,7 @@ from masker.students import training as _train
 from masker.students.base import Pair, Student, StudentProgress, StudentSettings
 from masker.students.felix.holes import Hole, align, beginning, realise
 from masker.students.felix.network import Blank, FelixModel, Rows, blanks_of
+from masker.training.settings import require
 
 MAX_INSERTED = 8  # pieces in one place: enough for 99 % of the pairs of a sentence-fusion corpus
 EVALUATED = 500  # held-out pairs that are rewritten at an evaluation, at most
@@ -48,8 +49,7 @@ class FelixInsert(Student):
         """`max_inserted` is the most pieces that can be inserted in one place."""
         if options:
             raise MaskerError(f"a felix has no option '{next(iter(options))}'")
-        if max_inserted < 1:
-            raise MaskerError(f"max_inserted is {max_inserted}, but must be at least 1")
+        require("max_inserted", max_inserted, at_least=1)
         start = _train.load_base(base)
         torch.manual_seed(settings.seed)
         model = FelixModel(start.mlm, start.vocabulary, max_inserted)

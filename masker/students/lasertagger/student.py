@@ -23,6 +23,7 @@ from masker.students import training as _train
 from masker.students.base import Pair, Student, StudentProgress, StudentSettings
 from masker.students.lasertagger.network import IGNORE, Tagger
 from masker.students.lasertagger.tags import KEEP, Op, Tag, TagSet, align, middle, phrase_vocabulary, realise, tokens
+from masker.training.settings import require
 
 MOST_WEIGHT = 3.0  # of an edited word, at the most
 MOST_IDENTICAL = 0.2  # share of pairs with nothing to edit, at the most
@@ -57,8 +58,7 @@ class LaserTagger(Student):
     ) -> "LaserTagger":
         if options:
             raise MaskerError(f"a lasertagger has no option '{next(iter(options))}'")
-        if phrases < 0:
-            raise MaskerError(f"phrases is {phrases}, but must be at least 0")
+        require("phrases", phrases, at_least=0)
         split = [(tokens(pair.source), tokens(pair.target)) for pair in pairs]
         alignments = [align(*both) for both in split]
         tags = TagSet(phrase_vocabulary(alignments, phrases))
