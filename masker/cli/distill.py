@@ -18,7 +18,8 @@ from masker.cli._output import choice, err
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
-    from masker.students.base import Pair, StudentProgress
+    from masker.students.base import Pair
+    from masker.training.progress import Progress
 
 
 @app.command()
@@ -112,16 +113,18 @@ def _say(line: str) -> None:
 
 
 @contextmanager
-def _bar(stage: str) -> Iterator[Callable[["StudentProgress"], None]]:
+def _bar(stage: str) -> Iterator[Callable[["Progress"], None]]:
     """A progress bar on a terminal; elsewhere a line for every evaluation."""
     columns = (TextColumn(stage), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
                TimeRemainingColumn())  # fmt: skip
     with Bar(*columns, console=err, disable=not err.is_terminal) as bar:
         task = bar.add_task("reading", total=None)
 
-        def report(p: "StudentProgress") -> None:
-            scores = "" if p.exact is None else f"  Exact {p.exact:.1f} (best {p.best:.1f})  kept {p.keep_only:.1f} %"
-            line = f"loss {p.loss:.3f}{scores}"
+        def report(p: "Progress") -> None:
+            line = f"loss {p.loss:.3f}"
+            if p.newest and p.best:
+                kept = p.newest.details["keep_only"]
+                line += f"  Exact {p.newest.value:.1f} (best {p.best.value:.1f})  kept {kept:.1f} %"
             bar.update(task, completed=p.step, total=p.steps, description=line)
             if p.evaluated and not err.is_terminal:
                 _say(f"{stage} {p.step}/{p.steps}  {line}")

@@ -18,7 +18,7 @@ from masker.cli._output import err
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
-    from masker.training.loop import Progress
+    from masker.training.progress import Progress
 
 Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the texts.")]
 SETTINGS = ("epochs", "steps", "batch_size", "accumulate", "lr", "dropout", "reveal", "style", "eval_every", "patience",
@@ -169,7 +169,7 @@ def _bar(out: Path) -> Iterator[Callable[["Progress"], None]]:
             task = bar.add_task("reading", total=None)
 
             def report(p: "Progress") -> None:
-                accuracy = "" if p.span_accuracy is None else f"  span acc. {p.span_accuracy:.1f} (best {p.best:.1f})"
+                accuracy = f"  span acc. {p.newest.value:.1f} (best {p.best.value:.1f})" if p.newest and p.best else ""
                 line = f"loss {p.loss:.3f}{accuracy}  {p.tokens_per_second:,.0f} tokens/s"
                 bar.update(task, completed=p.step, total=p.steps, description=line)
                 if p.evaluated and not err.is_terminal:

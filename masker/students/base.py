@@ -3,7 +3,7 @@
 import itertools
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from masker.core.editing import Rewrite
 from masker.errors import MaskerError, unknown
+from masker.training.progress import Report
 from masker.training.settings import LoopSettings
 
 if TYPE_CHECKING:
@@ -50,19 +51,6 @@ class StudentSettings(LoopSettings):
         self._require("dropout", "held_out", at_least=0, below=1)
 
 
-@dataclass(frozen=True)
-class StudentProgress:
-    """What is known after a step. `exact` and `keep_only` are percentages of held-out pairs, the newest measured."""
-
-    step: int
-    steps: int
-    loss: float
-    exact: float | None
-    keep_only: float | None
-    best: float | None
-    evaluated: bool
-
-
 class Student(ABC):
     """A rewriter of one direction. `card` tells what it was trained on, and is saved with it in student.json."""
 
@@ -87,7 +75,7 @@ class Student(ABC):
         *,
         settings: StudentSettings,
         dev: Sequence[Pair] | None = None,
-        report: Callable[[StudentProgress], None] = lambda _: None,
+        report: Report = lambda _: None,
     ) -> dict[str, Any]:
         """Train in place; again with other pairs is fine-tuning. Gives what is also added to the card's `made`.
 

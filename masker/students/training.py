@@ -1,11 +1,7 @@
 """What the training of all students shares: the encoder of a base model, the loop, and its scores on held-out pairs."""
 
 import inspect
-import math
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +14,12 @@ from masker.data.corpora import hold_out
 from masker.errors import MaskerError
 from masker.model.folder import save_tensors
 from masker.model.padded_mlm import PaddedMLM, _first_position
-from masker.students.base import Pair, StudentProgress, StudentSettings
-from masker.training.examples import order
-from masker.training.loop import _groups, _schedule, set_dropout
+from masker.students.base import Pair, StudentSettings
+from masker.training.loop import set_dropout, teach
+from masker.training.progress import Report, Score
+from masker.training.task import RowsTask
 
 WEIGHTS = "model.safetensors"
-REPORT_EVERY = 10  # steps; to know the loss is to wait for the device
 
 
 class Encoder(nn.Module):
@@ -86,20 +82,6 @@ def load_weights(module: nn.Module, folder: Path) -> None:
     module.load_state_dict(weights, strict=False)
 
 
-def choose_device(name: str | None) -> torch.device:
-    try:
-        device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise MaskerError(f"cannot use the device '{name}': {str(error).splitlines()[0]}") from error
-    return device
-
-
-def autocast(device: torch.device) -> AbstractContextManager[Any]:
-    """Float32 on the CPU, bfloat16 on a GPU."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")
-
-
 def padded(rows: Sequence[Sequence[int]], value: int, device: torch.device) -> Tensor:
     """[N, longest] of rows of unequal length, on the device, where batches are taken from it by index."""
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
@@ -124,25 +106,17 @@ def split_pairs(
     return train, held
 
 
-@dataclass(frozen=True)
-class Score:
-    """Of held-out pairs: percent rewritten exactly, percent left as they were, and the loss."""
-
-    exact: float
-    keep_only: float
-    loss: float
-
-
 def same(a: str, b: str) -> bool:
     """Exact counts texts as equal whatever their case and white space."""
     return a.lower().split() == b.lower().split()
 
 
 def score(edit: Callable[[Sequence[str]], list[str]], pairs: Sequence[Pair], loss: float) -> Score:
+    """The value is Exact, the percentage that is rewritten exactly; `keep_only` is that of texts left as they were."""
     outputs = edit([pair.source for pair in pairs])
     exact = sum(same(output, pair.target) for output, pair in zip(outputs, pairs, strict=True))
     kept = sum(output.split() == pair.source.split() for output, pair in zip(outputs, pairs, strict=True))
-    return Score(100 * exact / len(pairs), 100 * kept / len(pairs), loss)
+    return Score(100 * exact / len(pairs), loss, {"keep_only": 100 * kept / len(pairs)})
 
 
 def train(
@@ -153,64 +127,18 @@ def train(
     *,
     settings: StudentSettings,
     device: torch.device,
-    report: Callable[[StudentProgress], None],
+    report: Report,
 ) -> dict[str, Any]:
-    """Train `module` (on `device` already) in place, and leave the best weights in it.
-
-    `lengths` are those of the training rows; `loss(rows, longest)` is the mean loss of the rows with these indices, the
-    longest of which has so many pieces; `evaluate` scores the held-out pairs, None where there are none.
-    """
-    sizes = np.asarray(lengths)
-    batch = min(settings.batch_size, len(sizes))
-    per_epoch = len(order(sizes, batch, 0, settings.seed))
-    steps = settings.steps or max(1, math.ceil(settings.epochs * per_epoch))
-    every = settings.eval_every or max(1, steps // 10)
-    torch.manual_seed(settings.seed)
+    """Train `module` (on `device` already) in place, and leave the best weights in it; see `RowsTask`."""
     set_dropout(module, settings.dropout)
-    optimizer = torch.optim.AdamW(_groups(module, settings.weight_decay), lr=settings.lr, fused=device.type == "cuda")
-    newest: Score | None = None
-    best: Score | None = None
-    best_step, stale, weights = 0, 0, dict[str, Tensor]()
-    step, began, batches = 0, time.monotonic(), []
-    while step < steps and (settings.patience is None or stale < settings.patience):
-        if step % per_epoch == 0:
-            batches = order(sizes, batch, step // per_epoch, settings.seed)
-        rows = batches[step % per_epoch]
-        for group in optimizer.param_groups:
-            group["lr"] = settings.lr * _schedule(step, steps, settings.warmup)
-        module.train()
-        with autocast(device):
-            value = loss(torch.from_numpy(rows).to(device), int(sizes[rows].max()))
-        value.backward()
-        nn.utils.clip_grad_norm_(module.parameters(), settings.clip)
-        optimizer.step()
-        optimizer.zero_grad()
-        step += 1
-
-        evaluated = step % every == 0 or step == steps
-        if not evaluated and step % REPORT_EVERY:
-            continue
-        now = float(value.detach())
-        if not math.isfinite(now):
-            raise MaskerError(f"the loss is {now} after step {step}; lower lr, it is {settings.lr:g}")
-        if evaluated and evaluate is not None:
-            module.eval()
-            newest = evaluate()
-            stale += 1
-            if best is None or (newest.exact, -newest.loss) > (best.exact, -best.loss):
-                best, best_step, stale = newest, step, 0
-                weights = {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
-        exact, keep_only = (newest.exact, newest.keep_only) if newest else (None, None)
-        report(StudentProgress(step, steps, now, exact, keep_only, best.exact if best else None, evaluated))
-    if weights:
-        module.load_state_dict(weights)
-    module.eval()
-    return {"steps": step, "best_step": best_step or step, "seconds": round(time.monotonic() - began, 1),
+    state = teach(RowsTask(module, np.asarray(lengths), loss, evaluate, device), settings, report=report)
+    return {"steps": state.step, "best_step": state.best_step or state.step, "seconds": round(state.seconds, 1),
             "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
-            "scores": _rounded(best)}  # fmt: skip
+            "scores": _rounded(state.best)}  # fmt: skip
 
 
-def _rounded(best: Score | None) -> Mapping[str, float]:
+def _rounded(best: Score | None) -> dict[str, float]:
     if best is None:
         return {}
-    return {"exact": round(best.exact, 2), "keep_only": round(best.keep_only, 2), "loss": round(best.loss, 4)}
+    kept = best.details["keep_only"]
+    return {"exact": round(best.value, 2), "keep_only": round(kept, 2), "loss": round(best.loss, 4)}

@@ -1,7 +1,7 @@
 """Fitting domains and pretraining: from corpora to a saved model."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -14,7 +14,8 @@ from masker.model.bag_of_words import BagOfWords
 from masker.model.padded_mlm import PaddedMLM, Settings
 from masker.training import checkpoint
 from masker.training.examples import encode_corpora, segment
-from masker.training.loop import Progress, Result, train
+from masker.training.padded import Result, train
+from masker.training.progress import Report
 from masker.training.settings import TrainSettings
 
 # layers, width, heads of models made from scratch
@@ -32,7 +33,7 @@ class Options(TypedDict, total=False):
     licences: Mapping[str, str] | None
     command: str | None
     resume: bool
-    report: Callable[[Progress], None]
+    report: Report
 
 
 def fit(
@@ -67,7 +68,7 @@ def _train(
     licences: Mapping[str, str] | None = None,
     command: str | None = None,
     resume: bool = False,
-    report: Callable[[Progress], None] = lambda _: None,
+    report: Report = lambda _: None,
 ) -> PaddedMLM:
     settings, licences, domains = settings or TrainSettings(), licences or {}, stage == "fit"
     for name in licences:

@@ -17,8 +17,10 @@ from masker.core.padding import IGNORE
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
 from masker.students import training as _train
-from masker.students.base import Pair, Student, StudentProgress, StudentSettings
+from masker.students.base import Pair, Student, StudentSettings
 from masker.students.felix.holes import align, beginning, realise
+from masker.training.device import autocast, choose_device
+from masker.training.progress import Report
 from masker.training.settings import require
 
 EVALUATED = 200  # held-out pairs that are rewritten at an evaluation, at most: writing piece by piece takes its time
@@ -32,7 +34,7 @@ class Bert2Bert(Student):
     kind = "bert2bert"
 
     def __init__(self, model: Any, vocabulary: Vocabulary, *, max_length: int, beams: int, device: str | None) -> None:
-        self.device = _train.choose_device(device)
+        self.device = choose_device(device)
         self.model = model.to(self.device).eval()
         self.vocabulary = vocabulary
         frame, positions = len(vocabulary.start) + len(vocabulary.end), model.encoder.config.max_position_embeddings
@@ -71,7 +73,7 @@ class Bert2Bert(Student):
         *,
         settings: StudentSettings,
         dev: Sequence[Pair] | None = None,
-        report: Callable[[StudentProgress], None] = lambda _: None,
+        report: Report = lambda _: None,
     ) -> dict[str, Any]:
         train, held = _train.split_pairs(pairs, dev, settings)
         held = held[:EVALUATED]
@@ -84,7 +86,7 @@ class Bert2Bert(Student):
         def evaluate() -> _train.Score:
             total = 0.0
             for part in torch.arange(len(held_lengths), device=self.device).split(64):
-                with _train.autocast(self.device):
+                with autocast(self.device):
                     total += float(held_loss(part, max(held_lengths))) * len(part)
             return _train.score(lambda texts: self._edit(texts, beams=1), held, total / max(1, len(held_lengths)))
 
@@ -153,7 +155,7 @@ class Bert2Bert(Student):
             decoder_start_token_id=v.start[0], eos_token_id=v.end[0], pad_token_id=v.pad,
         )  # fmt: skip
         ids = _train.padded([[*v.start, *pieces, *v.end] for pieces in sources], v.pad, self.device)
-        with _train.autocast(self.device):
+        with autocast(self.device):
             written = self.model.generate(ids, attention_mask=(ids != v.pad).long(), generation_config=config)
         rows = [row[1:] for row in written.tolist()]
         rows = [row[: row.index(v.end[0])] if v.end[0] in row else row for row in rows]

@@ -1,7 +1,7 @@
 """FelixInsert (Mallinson et al. 2020, without reordering): a tagger says which words go and how many pieces come where,
 and a masked LM that still sees the deleted words fills in all new pieces at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,11 @@ from torch import Tensor
 from masker.core.text import Text
 from masker.errors import MaskerError
 from masker.students import training as _train
-from masker.students.base import Pair, Student, StudentProgress, StudentSettings
+from masker.students.base import Pair, Student, StudentSettings
 from masker.students.felix.holes import Hole, align, beginning, realise
 from masker.students.felix.network import Blank, FelixModel, Rows, blanks_of
+from masker.training.device import autocast, choose_device
+from masker.training.progress import Report
 from masker.training.settings import require
 
 MAX_INSERTED = 8  # pieces in one place: enough for 99 % of the pairs of a sentence-fusion corpus
@@ -28,7 +30,7 @@ class FelixInsert(Student):
     kind = "felix"
 
     def __init__(self, model: FelixModel, *, max_length: int, max_inserted: int, device: str | None) -> None:
-        self.device = _train.choose_device(device)
+        self.device = choose_device(device)
         self.model = model.to(self.device).eval()
         self.vocabulary = model.vocabulary
         frame = len(self.vocabulary.start) + len(self.vocabulary.end)
@@ -68,7 +70,7 @@ class FelixInsert(Student):
         *,
         settings: StudentSettings,
         dev: Sequence[Pair] | None = None,
-        report: Callable[[StudentProgress], None] = lambda _: None,
+        report: Report = lambda _: None,
     ) -> dict[str, Any]:
         train, held = _train.split_pairs(pairs, dev, settings)
         held = held[:EVALUATED]
@@ -82,7 +84,7 @@ class FelixInsert(Student):
         def evaluate() -> _train.Score:
             total = 0.0
             for part in torch.arange(len(held_rows.lengths), device=self.device).split(_BATCH):
-                with _train.autocast(self.device):
+                with autocast(self.device):
                     total += float(held_rows.loss(self.model, part, max(held_rows.lengths))) * len(part)
             return _train.score(self.edit, held, total / max(1, len(held_rows.lengths)))
 
@@ -133,7 +135,7 @@ class FelixInsert(Student):
     @torch.inference_mode()
     def _tagged(self, texts: Sequence[Text]) -> list[list[int]]:
         rows = [self.model.source_row(text) for text in texts]
-        with _train.autocast(self.device):
+        with autocast(self.device):
             logits = self.model.tag_logits(_train.padded([row for row, _ in rows], self.vocabulary.pad, self.device))
         best = logits.argmax(-1).tolist()
         return [[tags[place] for place in places] for tags, (_, places) in zip(best, rows, strict=True)]
@@ -146,7 +148,7 @@ class FelixInsert(Student):
         if any(firsts):
             ids = _train.padded([row for row, _ in rows], self.vocabulary.pad, self.device)
             slots = _train.padded([slots for _, slots in rows], 0, self.device)
-            with _train.autocast(self.device):
+            with autocast(self.device):
                 logits = self.model.fill_logits(ids, slots).float()
             bias = self._bias().to(self.device)[_train.padded(firsts, 0, self.device)]
             best = (logits + bias).argmax(-1).tolist()

@@ -20,9 +20,11 @@ from torch.nn.functional import cross_entropy
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
 from masker.students import training as _train
-from masker.students.base import Pair, Student, StudentProgress, StudentSettings
+from masker.students.base import Pair, Student, StudentSettings
 from masker.students.lasertagger.network import IGNORE, Tagger
 from masker.students.lasertagger.tags import KEEP, Op, Tag, TagSet, align, middle, phrase_vocabulary, realise, tokens
+from masker.training.device import autocast, choose_device
+from masker.training.progress import Report
 from masker.training.settings import require
 
 MOST_WEIGHT = 3.0  # of an edited word, at the most
@@ -38,7 +40,7 @@ class LaserTagger(Student):
     kind = "lasertagger"
 
     def __init__(self, tagger: Tagger, vocabulary: Vocabulary, tags: TagSet, window: int, device: str | None) -> None:
-        self.device = _train.choose_device(device)
+        self.device = choose_device(device)
         self.tagger = tagger.to(self.device).eval()
         self.vocabulary = vocabulary
         self.tags = tags
@@ -86,7 +88,7 @@ class LaserTagger(Student):
         *,
         settings: StudentSettings,
         dev: Sequence[Pair] | None = None,
-        report: Callable[[StudentProgress], None] = lambda _: None,
+        report: Report = lambda _: None,
     ) -> dict[str, Any]:
         train, held = _train.split_pairs(pairs, dev, settings)
         rows, tags, counted = self._examples(train)
@@ -107,7 +109,7 @@ class LaserTagger(Student):
             total = 0.0
             for at in range(0, len(held_rows), 256):
                 part = torch.arange(at, min(at + 256, len(held_rows)), device=self.device)
-                with _train.autocast(self.device):
+                with autocast(self.device):
                     total += float(held_loss(part, max(len(r[0]) for r in held_rows[at : at + 256]))) * len(part)
             return _train.score(self.edit, held, total / max(1, len(held_rows)))
 
@@ -192,7 +194,7 @@ class LaserTagger(Student):
             lengths = torch.tensor([len(ids) for ids, _ in part], device=self.device)
             attention = (torch.arange(ids.shape[1], device=self.device) < lengths[:, None]).long()
             slots = _train.padded([slots for _, slots in part], -1, self.device)
-            with _train.autocast(self.device):
+            with autocast(self.device):
                 best = self.tagger.predict(ids, attention, slots.clamp(min=0))
             found.append(best[slots >= 0])
             at += size

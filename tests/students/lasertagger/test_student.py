@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from masker.errors import MaskerError
-from masker.students.base import Pair, Student, StudentProgress, StudentSettings
+from masker.students.base import Pair, Student, StudentSettings
 from masker.students.lasertagger import student as lasertagger
 from masker.students.lasertagger.network import DECODERS, Autoregressive
 from masker.students.lasertagger.student import LaserTagger
 from masker.students.lasertagger.tags import KEEP, Op, Tag
+from masker.training.progress import Progress
 
 SUBJECTS = ("the food", "the staff", "the service", "it", "she", "he", "marie", "paris", "london", "the people")
 RULES = {"really good": "good", "nice": "not nice", "rude": "rude"}  # delete a word, add a word, do nothing
@@ -162,10 +163,10 @@ def test_pairs_with_nothing_to_edit_do_not_take_over(base: Path) -> None:
 
 
 def test_every_evaluation_tells_the_share_of_kept_texts(base: Path) -> None:
-    reports: list[StudentProgress] = []
+    reports: list[Progress] = []
     settings = StudentSettings(steps=2, eval_every=1, lr=1e-9, device="cpu")
     make(base).fit(PAIRS, settings=settings, report=reports.append)
-    assert [p.keep_only for p in reports] == [100, 100]
+    assert [p.newest and p.newest.details["keep_only"] for p in reports] == [100, 100]
 
 
 # -- pairs and texts of all kinds --------------------------------------------------------------------------------------
