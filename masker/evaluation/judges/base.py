@@ -96,7 +96,9 @@ class Judge(ABC):
         training = training or Training()
         made = _kind(kind)
         if len(corpora) < 2:
-            raise MaskerError(f"a judge needs at least two domains, but corpora has {len(corpora)}; give the texts of more")
+            raise MaskerError(
+                f"a judge needs at least two domains, but corpora has {len(corpora)}; give the texts of more"
+            )
         if dev is None:
             corpora, dev = _split(corpora, training.seed)
         elif set(dev) != set(corpora):
