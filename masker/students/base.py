@@ -1,4 +1,4 @@
-"""What all students share: pairs and settings in, `fit` and `edit`, and folders that say which kind they hold."""
+"""What all students share: the table of kinds, `fit` on pairs, `edit`, and folders that say which kind they hold."""
 
 import itertools
 import json
@@ -7,19 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from masker.core.editing import Rewrite
 from masker.errors import MaskerError, unknown
 from masker.training.progress import Report
 from masker.training.settings import LoopSettings
 
-if TYPE_CHECKING:
-    import torch
-
 CARD = "student.json"
 FORMAT = 1
-_CLASSES = {"lasertagger": "LaserTagger", "felix": "FelixInsert", "bert2bert": "Bert2Bert"}
+# a new kind is a package and a line here; its class is imported when it is needed
+_CLASSES = {
+    "lasertagger": "masker.students.lasertagger.student:LaserTagger",
+    "felix": "masker.students.felix.student:FelixInsert",
+    "bert2bert": "masker.students.bert2bert.student:Bert2Bert",
+}
 KINDS = tuple(_CLASSES)
 
 
@@ -52,20 +54,28 @@ class StudentSettings(LoopSettings):
 
 
 class Student(ABC):
-    """A rewriter of one direction. `card` tells what it was trained on, and is saved with it in student.json."""
+    """A rewriter of one direction. `card` tells what it was trained on, and is saved with it in student.json.
+
+    What is said here needs no torch; `training.TorchStudent` is what kinds that learn with it have in common.
+    """
 
     kind: ClassVar[str]
     card: dict[str, Any]
-    device: "torch.device"
+
+    @property
+    @abstractmethod
+    def chunk(self) -> int:
+        """How many texts at a time suit it, in a stream."""
 
     @classmethod
     @abstractmethod
     def create(
-        cls, base: str | Path | None, pairs: Sequence[Pair], *, settings: StudentSettings, **options: Any
+        cls, base: str | Path | None, pairs: Sequence[Pair], *, settings: StudentSettings | None = None, **options: Any
     ) -> "Student":
         """A fresh student on the encoder of `base`: a model folder or Hugging Face id, None for the embedded model.
 
-        What has to be counted before training, such as the phrases to insert, is taken from `pairs`.
+        What has to be counted before training, such as the phrases to insert, is taken from `pairs`. `options` are
+        those of the kind.
         """
 
     @abstractmethod
@@ -73,7 +83,7 @@ class Student(ABC):
         self,
         pairs: Sequence[Pair],
         *,
-        settings: StudentSettings,
+        settings: StudentSettings | None = None,
         dev: Sequence[Pair] | None = None,
         report: Report = lambda _: None,
     ) -> dict[str, Any]:
@@ -116,18 +126,20 @@ class Student(ABC):
             raise MaskerError(f"{folder} holds no student ({CARD} is missing); make one with masker distill")
         with one_line(f"cannot load the student '{folder}'"):
             fields = json.loads((folder / CARD).read_text("utf-8"))
-            if fields.get("format") != FORMAT:
-                raise MaskerError(f"{folder / CARD} has format {fields.get('format')}, this version reads {FORMAT}")
-            student = student_class(fields["kind"])._load(folder, fields, device)
-            student.card = fields["card"]
+            if (found := fields.pop("format", None)) != FORMAT:
+                raise MaskerError(f"{folder / CARD} has format {found}, this version reads {FORMAT}")
+            kind, card = fields.pop("kind"), fields.pop("card")
+            student = student_class(kind)._load(folder, fields, device)
+            student.card = card
             return student
 
 
 def student_class(kind: str) -> type[Student]:
-    """The class of a kind, imported when it is needed."""
+    """The class of a kind."""
     if kind not in _CLASSES:
         raise unknown("student", kind, list(KINDS))
-    found: type[Student] = getattr(import_module(f"masker.students.{kind}.student"), _CLASSES[kind])
+    module, name = _CLASSES[kind].split(":")
+    found: type[Student] = getattr(import_module(module), name)
     return found
 
 
@@ -140,7 +152,7 @@ def rewrite_stream(
     student: Student, texts: Iterable[str], to: str = "", from_: str | None = None, *, chunk: int | None = None
 ) -> Iterator[Rewrite]:
     """Rewrite texts as they come, in order, `chunk` of them at a time. A student tells no edits, only the result."""
-    remaining, chunk = iter(texts), chunk or (256 if student.device.type == "cpu" else 4096)
+    remaining, chunk = iter(texts), chunk or student.chunk
     while group := list(itertools.islice(remaining, chunk)):
         for text, new in zip(group, student.edit(group), strict=True):
             yield Rewrite(text, new.replace("\n", " "), from_, to)  # a text stays a line

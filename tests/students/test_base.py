@@ -4,15 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from masker.errors import MaskerError
-from masker.model.padded_mlm import PaddedMLM
-from masker.students import training as _train
 from masker.students.base import (
     CARD,
     KINDS,
-    Pair,
     Student,
     StudentSettings,
     is_student,
@@ -40,7 +36,7 @@ class Shouter(Student):
         self.asked.append(len(texts))
         return [text.upper() for text in texts]
 
-    create = fit = _save = _load = None  # type: ignore[assignment]
+    create = fit = chunk = _save = _load = None  # type: ignore[assignment]
 
 
 def test_a_stream_is_rewritten_in_order_and_in_chunks_as_it_comes() -> None:
@@ -72,35 +68,3 @@ def test_a_folder_without_a_student_is_refused(model_folder: Path, tmp_path: Pat
     (tmp_path / CARD).write_text("{")
     with pytest.raises(MaskerError, match="cannot load the student"):
         Student.from_pretrained(tmp_path)
-
-
-def test_the_encoder_sees_what_the_model_sees(family: str, maskers: Any) -> None:
-    model: PaddedMLM = maskers(family).model
-    ids = torch.tensor([[*model.vocabulary.start, 9, 10, *model.vocabulary.end, model.vocabulary.pad]])
-    attention = torch.ones_like(ids)
-    attention[0, -1] = 0
-    hidden = _train.Encoder(model.mlm)(ids, attention)
-    assert torch.allclose(hidden, model.encode(ids, attention), atol=1e-6)
-
-
-def test_no_held_out_source_is_trained_on() -> None:
-    pairs = [Pair(f"text {k % 300}", f"target {k}") for k in range(600)]
-    train, held = _train.split_pairs(pairs, None, StudentSettings(held_out=0.1))
-    assert len({pair.source for pair in held}) == 30
-    assert len(train) == 540
-    assert not {pair.source for pair in train} & {pair.source for pair in held}
-    assert _train.split_pairs(pairs, pairs[:3], StudentSettings()) == (pairs, pairs[:3])
-    assert _train.split_pairs(pairs, None, StudentSettings(held_out=0)) == (pairs, [])
-    with pytest.raises(MaskerError, match="0 pairs are too few"):
-        _train.split_pairs([], None, StudentSettings())
-
-
-def test_exact_looks_neither_at_case_nor_at_white_space() -> None:
-    pairs = [Pair("a b", "A  b"), Pair("a b", "b"), Pair("c", "d")]
-    score = _train.score(lambda texts: ["a b", "a b", "d"], pairs, 0.5)
-    assert (round(score.value, 1), round(score.details["keep_only"], 1), score.loss) == (66.7, 66.7, 0.5)
-
-
-def test_padded_rows() -> None:
-    table = _train.padded([[1, 2], [], [3, 4, 5]], -1, torch.device("cpu"))
-    assert table.tolist() == [[1, 2, -1], [-1, -1, -1], [3, 4, 5]]
