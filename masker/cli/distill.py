@@ -41,12 +41,12 @@ def distill(
     gold_epochs: Annotated[
         float | None, typer.Option("--gold-epochs", help="Passes over the gold pairs [default: as --epochs].")
     ] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="Steps a stage, instead of --epochs.")] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Pairs a step.")] = 64,
+    steps: Annotated[int | None, typer.Option("--steps", help="Steps per stage, instead of --epochs.")] = None,
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Pairs per step.")] = 64,
     lr: Annotated[float, typer.Option("--lr", help="Highest learning rate.")] = 2e-4,
     max_length: Annotated[int, typer.Option("--max-length", help="Leave out pairs of more pieces than this.")] = 128,
     eval_every: Annotated[
-        int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 a stage].")
+        int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 per stage].")
     ] = None,
     patience: Annotated[int, typer.Option("--patience", help="Stop after so many evaluations without a gain.")] = 5,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same student.")] = 0,

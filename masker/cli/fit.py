@@ -28,19 +28,19 @@ def _shared(
     size: Annotated[
         str | None, typer.Option("--size", help="Start from scratch instead: tiny, mini, small or base.")
     ] = None,
-    n_p: Annotated[int | None, typer.Option("--n-p", help="Masks a span [default: the base model's, 4].")] = None,
+    n_p: Annotated[int | None, typer.Option("--n-p", help="Masks per span [default: the base model's, 4].")] = None,
     window: Annotated[
         int | None, typer.Option("--window", help="Longest text in pieces [default: the base model's].")
     ] = None,
     epochs: Epochs = 3.0,
     steps: Annotated[int | None, typer.Option("--steps", help="Steps, instead of --epochs.")] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Examples a step, over all processes.")] = 64,
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Examples per step, over all processes.")] = 64,
     accumulate: Annotated[int, typer.Option("--accumulate", help="Compute a step's batch in so many parts.")] = 1,
     lr: Annotated[float, typer.Option("--lr", help="Highest learning rate.")] = 2e-4,
     dropout: Annotated[float, typer.Option("--dropout", help="Share of activations dropped in training.")] = 0.1,
     reveal: Annotated[float, typer.Option("--reveal", help="Share of spans with their first pieces shown.")] = 0.4,
     eval_every: Annotated[
-        int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 a run].")
+        int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 per run].")
     ] = None,
     patience: Annotated[int, typer.Option("--patience", help="Stop after so many evaluations without a gain.")] = 5,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same model.")] = 0,
@@ -108,7 +108,7 @@ def fit(
 @app.command()
 @_with_shared
 def pretrain(
-    corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one a line; JSONL, CSV; gz or xz of these.")],
+    corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one per line; JSONL, CSV; gz or xz of these.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
     column: o.Column = None,
     encoding: o.Encoding = "utf-8",

@@ -40,7 +40,7 @@ def fit(
         bool, typer.Option("--no-normalise", help="Read texts as they are: case and spacing are a matter of style.")
     ] = False,
     epochs: Annotated[int, typer.Option(help="Transformer: passes over the corpora.")] = 3,
-    batch_size: Annotated[int, typer.Option(help="Transformer: lines a step.")] = 256,
+    batch_size: Annotated[int, typer.Option(help="Transformer: lines per step.")] = 256,
     lr: Annotated[float, typer.Option(help="Transformer: the highest learning rate.")] = 1e-4,
     seed: Annotated[int, typer.Option(help="Seed of everything that is random.")] = 0,
 ) -> None:
@@ -67,7 +67,7 @@ def fit(
 
 @judge_app.command("lm")
 def lm(
-    corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one a line; JSONL, CSV; gz or xz of these.")],
+    corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one per line; JSONL, CSV; gz or xz of these.")],
     out: Annotated[Path, typer.Option(help="Folder to write the language model to.")],
 ) -> None:
     """Count a trigram language model for 'masker evaluate --fluency-model': quick, and a stranger to all systems.

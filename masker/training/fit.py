@@ -44,12 +44,12 @@ def fit(
     domain_as: str = "token",
     **options: Unpack[Options],
 ) -> PaddedMLM:
-    """Fit a padded MLM to named domains, one masked span an example, and save it in the folder `out`."""
+    """Fit a padded MLM to named domains, one masked span per example, and save it in the folder `out`."""
     return _train("fit", corpora, Path(out), counterparts=counterparts or {}, domain_as=domain_as, **options)
 
 
 def pretrain(corpora: Mapping[str, Sequence[str]], out: str | Path, **options: Unpack[Options]) -> PaddedMLM:
-    """Train a padded MLM on plain text without domains, several spans a text, and save it in the folder `out`."""
+    """Train a padded MLM on plain text without domains, several spans per text, and save it in the folder `out`."""
     return _train("pretrain", corpora, Path(out), counterparts={}, **options)
 
 
@@ -111,7 +111,7 @@ def _split(name: str, lines: Sequence[str], settings: TrainSettings) -> tuple[li
     """Lines to train on, and lines that the span accuracy is measured on."""
     train_lines, held_out = hold_out(lines, share=settings.held_out, seed=settings.seed)
     if not held_out:
-        raise MaskerError(f"{name} has {len(set(lines))} different lines; at least 2 are needed, one a text")
+        raise MaskerError(f"{name} has {len(set(lines))} different lines; at least 2 are needed, each a text")
     return train_lines, held_out
 
 

@@ -8,6 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,12 @@ from masker.errors import MaskerError, unknown
 from masker.evaluation.normalise import normalise
 from masker.training.settings import LoopSettings
 
-KINDS = ("ngram", "transformer")
+# a new kind is a module and a line here; its class is imported when it is needed
+_CLASSES = {
+    "ngram": "masker.evaluation.judges.ngram:NgramJudge",
+    "transformer": "masker.evaluation.judges.transformer:TransformerJudge",
+}
+KINDS = tuple(_CLASSES)
 CARD, WEIGHTS = "judge.json", "model.safetensors"
 Corpora = Mapping[str, Sequence[str]]  # domain name -> texts
 OnStep = Callable[[int, int], None]  # step, steps in all
@@ -183,15 +189,11 @@ class Judge(ABC):
 
 
 def _kind(name: str) -> type[Judge]:
-    if name == "ngram":
-        from masker.evaluation.judges.ngram import NgramJudge
-
-        return NgramJudge
-    if name == "transformer":
-        from masker.evaluation.judges.transformer import TransformerJudge
-
-        return TransformerJudge
-    raise unknown("kind of judge", name, list(KINDS))
+    if name not in _CLASSES:
+        raise unknown("kind of judge", name, list(KINDS))
+    module, class_name = _CLASSES[name].split(":")
+    found: type[Judge] = getattr(import_module(module), class_name)
+    return found
 
 
 def _split(corpora: Corpora, seed: int) -> tuple[Corpora, Corpora]:

@@ -32,7 +32,7 @@ Blank = tuple[Span, int]  # a hole that is yet to be filled: words to delete, an
 
 
 def tags_of(text: Text, holes: Sequence[Hole]) -> list[int]:
-    """One tag for the start of the text and one a word."""
+    """One tag for the start of the text and one for each word."""
     tags = [1] * (1 + len(text.words))
     for hole in holes:
         tags[hole.span.start] += len(hole.pieces)
