@@ -77,14 +77,7 @@ def _train(
     model = prepare(base, size=size, n_p=n_p, window=window, seed=settings.seed, spans=not domains)
     model.settings = replace(model.settings, domain_as=domain_as)
     if domains:
-        model.add_domains(list(corpora))
-        _name_counterparts(model, counterparts)
-        if len(corpora) > 1 and settings.style:
-            model.add_style()
-        parts = {
-            model.vocabulary.domain(name): _split(f"domain '{name}'", lines, settings)
-            for name, lines in corpora.items()
-        }
+        parts = _add_domains(model, corpora, counterparts, settings)
     else:
         texts = [text for lines in corpora.values() for text in lines]
         parts = {0: _split("the plain text", texts, settings)}
@@ -100,11 +93,27 @@ def _train(
     for name in model.domains:
         sizes = corpus.lengths[corpus.domain == model.vocabulary.domain(name)]
         model.settings.longest[name] = int(sizes.double().quantile(0.99)) if len(sizes) else 0
-    if model.style is not None:
-        model.bag_of_words = BagOfWords.fit([parts[model.vocabulary.domain(name)][0] for name in model.domains])
     result = train(model, corpus, held_out, settings, domains=domains, out=out, resume=resume, report=report)
     data = [_described(name, lines, licences) for name, lines in corpora.items()]
     return _save(model, out, _stage(stage, command, base, size, data, settings, result))
+
+
+def _add_domains(
+    model: PaddedMLM,
+    corpora: Mapping[str, Sequence[str]],
+    counterparts: Mapping[str, str],
+    settings: TrainSettings,
+) -> dict[int, tuple[list[str], list[str]]]:
+    """Tell the model of its domains; gives each one's lines, to train on and held out, by the id of its token."""
+    model.add_domains(list(corpora))
+    _name_counterparts(model, counterparts)
+    styled = len(corpora) > 1 and settings.style > 0
+    if styled:
+        model.add_style()
+    parts = {name: _split(f"domain '{name}'", lines, settings) for name, lines in corpora.items()}
+    if styled:
+        model.bag_of_words = BagOfWords.fit([train_lines for train_lines, _ in parts.values()])
+    return {model.vocabulary.domain(name): part for name, part in parts.items()}
 
 
 def _split(name: str, lines: Sequence[str], settings: TrainSettings) -> tuple[list[str], list[str]]:
