@@ -1,24 +1,20 @@
 """masker distill: train a fast student on aligned pairs."""
 
-import shlex
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 
 from masker.cli import _options as o
 from masker.cli import app
-from masker.cli._output import choice, err
+from masker.cli._output import choice
+from masker.cli._training import command, reports, say
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
-    from masker.students.base import Pair, StudentProgress
+    from masker.students.base import Pair, Student, StudentSettings
+    from masker.training.progress import Progress
 
 
 @app.command()
@@ -45,12 +41,12 @@ def distill(
     gold_epochs: Annotated[
         float | None, typer.Option("--gold-epochs", help="Passes over the gold pairs [default: as --epochs].")
     ] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="Steps a stage, instead of --epochs.")] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Pairs a step.")] = 64,
+    steps: Annotated[int | None, typer.Option("--steps", help="Steps per stage, instead of --epochs.")] = None,
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Pairs per step.")] = 64,
     lr: Annotated[float, typer.Option("--lr", help="Highest learning rate.")] = 2e-4,
     max_length: Annotated[int, typer.Option("--max-length", help="Leave out pairs of more pieces than this.")] = 128,
     eval_every: Annotated[
-        int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 a stage].")
+        int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 per stage].")
     ] = None,
     patience: Annotated[int, typer.Option("--patience", help="Stop after so many evaluations without a gain.")] = 5,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same student.")] = 0,
@@ -85,19 +81,27 @@ def distill(
     measured = _pairs(dev, encoding) if dev is not None else None
     everything = [pair for _, pairs in stages.values() for pair in pairs]
     taught = student_class(student).create(base, everything, settings=settings, **options)
-    taught.card["command"] = shlex.join(["masker", *sys.argv[1:]])
+    taught.card["command"] = command()
     if "coverage" in taught.card:
-        _say(f"{taught.card['phrases']} phrases cover {taught.card['coverage']:.1f} % of {len(everything):,} pairs")
-    made: dict[str, Any] = {}
-    for name, (stage, pairs) in stages.items():
-        with _bar(name) as report:
-            made = taught.fit(pairs, settings=stage, dev=measured, report=report)
-        taught.card["made"][-1]["stage"] = name
-        taught.save_pretrained(out)  # after each stage, should the next one fail
-    told = (
-        "Exact {exact:.2f}, KEEP only {keep_only:.1f} % of held-out pairs" if made["scores"] else "too few to measure"
-    )
-    _say(f"wrote {out}: {told.format(**made['scores'])}")
+        say(f"{taught.card['phrases']} phrases cover {taught.card['coverage']:.1f} % of {len(everything):,} pairs")
+    _teach(taught, stages, measured, out)
+
+
+def _teach(
+    student: "Student",
+    stages: "dict[str, tuple[StudentSettings, list[Pair]]]",
+    dev: list["Pair"] | None,
+    out: Path,
+) -> None:
+    """One stage after the other; the student is saved after each, should the next one fail."""
+    scores: dict[str, float] = {}
+    for name, (settings, pairs) in stages.items():
+        with reports(name, _line) as report:
+            made = student.fit(pairs, settings=settings, dev=dev, report=report)
+        student.card["made"][-1]["stage"], scores = name, made["scores"]
+        student.save_pretrained(out)
+    found = "Exact {exact:.2f}, KEEP only {keep_only:.1f} % of held-out pairs" if scores else "too few to measure"
+    say(f"wrote {out}: {found.format(**scores)}")
 
 
 def _pairs(path: Path, encoding: str) -> list["Pair"]:
@@ -107,23 +111,8 @@ def _pairs(path: Path, encoding: str) -> list["Pair"]:
     return [Pair(pair.source, pair.target) for pair in read_pairs(path, encoding=encoding)]
 
 
-def _say(line: str) -> None:
-    err.print(line, markup=False, soft_wrap=True)
-
-
-@contextmanager
-def _bar(stage: str) -> Iterator[Callable[["StudentProgress"], None]]:
-    """A progress bar on a terminal; elsewhere a line for every evaluation."""
-    columns = (TextColumn(stage), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
-               TimeRemainingColumn())  # fmt: skip
-    with Bar(*columns, console=err, disable=not err.is_terminal) as bar:
-        task = bar.add_task("reading", total=None)
-
-        def report(p: "StudentProgress") -> None:
-            scores = "" if p.exact is None else f"  Exact {p.exact:.1f} (best {p.best:.1f})  kept {p.keep_only:.1f} %"
-            line = f"loss {p.loss:.3f}{scores}"
-            bar.update(task, completed=p.step, total=p.steps, description=line)
-            if p.evaluated and not err.is_terminal:
-                _say(f"{stage} {p.step}/{p.steps}  {line}")
-
-        yield report
+def _line(p: "Progress") -> str:
+    if not (p.newest and p.best):
+        return f"loss {p.loss:.3f}"
+    kept = p.newest.details["keep_only"]
+    return f"loss {p.loss:.3f}  Exact {p.newest.value:.1f} (best {p.best.value:.1f})  kept {kept:.1f} %"

@@ -1,24 +1,20 @@
 """masker fit and masker pretrain."""
 
 import inspect
-import shlex
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 
 from masker.cli import _options as o
 from masker.cli import app
-from masker.cli._output import err
+from masker.cli._training import command, reports, say
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
-    from masker.training.loop import Progress
+    from masker.training.progress import Progress, Report
 
 Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the texts.")]
 SETTINGS = ("epochs", "steps", "batch_size", "accumulate", "lr", "dropout", "reveal", "style", "eval_every", "patience",
@@ -32,19 +28,19 @@ def _shared(
     size: Annotated[
         str | None, typer.Option("--size", help="Start from scratch instead: tiny, mini, small or base.")
     ] = None,
-    n_p: Annotated[int | None, typer.Option("--n-p", help="Masks a span [default: the base model's, 4].")] = None,
+    n_p: Annotated[int | None, typer.Option("--n-p", help="Masks per span [default: the base model's, 4].")] = None,
     window: Annotated[
         int | None, typer.Option("--window", help="Longest text in pieces [default: the base model's].")
     ] = None,
     epochs: Epochs = 3.0,
     steps: Annotated[int | None, typer.Option("--steps", help="Steps, instead of --epochs.")] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Examples a step, over all processes.")] = 64,
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Examples per step, over all processes.")] = 64,
     accumulate: Annotated[int, typer.Option("--accumulate", help="Compute a step's batch in so many parts.")] = 1,
     lr: Annotated[float, typer.Option("--lr", help="Highest learning rate.")] = 2e-4,
     dropout: Annotated[float, typer.Option("--dropout", help="Share of activations dropped in training.")] = 0.1,
     reveal: Annotated[float, typer.Option("--reveal", help="Share of spans with their first pieces shown.")] = 0.4,
     eval_every: Annotated[
-        int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 a run].")
+        int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 per run].")
     ] = None,
     patience: Annotated[int, typer.Option("--patience", help="Stop after so many evaluations without a gain.")] = 5,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same model.")] = 0,
@@ -87,7 +83,7 @@ def fit(
     ] = None,
     **shared: Any,
 ) -> None:
-    """Fit a model to domains, each a pile of text.
+    """Fit a model to domains, each given as plain texts.
 
     No aligned pairs are needed. Texts are lines, JSONL, CSV or TSV, or gz or xz of these.
     """
@@ -98,13 +94,13 @@ def fit(
     counterparts, licences = o.pairs(counterpart, "--counterpart"), o.pairs(licence, "--licence")
     corpora = load_domains(o.pairs(domain, "--domain"), column=column, encoding=encoding)
     if warning := warn_if_inseparable(corpora):
-        err.print(f"masker: warning: {warning}", markup=False, soft_wrap=True)
+        say(f"masker: warning: {warning}")
     from masker.training import fit as training
 
-    with _bar(out) as report:
+    with _reports(out) as report:
         model = training.fit(
             corpora, out, counterparts=counterparts, domain_as=domain_as, licences=licences, settings=settings,
-            command=_command(), report=report, **shared,
+            command=command(), report=report, **shared,
         )  # fmt: skip
     _say(model, out)
 
@@ -112,7 +108,7 @@ def fit(
 @app.command()
 @_with_shared
 def pretrain(
-    corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one a line; JSONL, CSV; gz or xz of these.")],
+    corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one per line; JSONL, CSV; gz or xz of these.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
     column: o.Column = None,
     encoding: o.Encoding = "utf-8",
@@ -132,9 +128,9 @@ def pretrain(
         corpora[str(path)] = list(read_corpus(path, column=column, encoding=encoding))
     from masker.training import fit as training
 
-    with _bar(out) as report:
+    with _reports(out) as report:
         model = training.pretrain(
-            corpora, out, licences=dict.fromkeys(corpora, licence), settings=settings, command=_command(),
+            corpora, out, licences=dict.fromkeys(corpora, licence), settings=settings, command=command(),
             report=report, **shared,
         )  # fmt: skip
     _say(model, out)
@@ -147,34 +143,18 @@ def _settings(shared: dict[str, Any]) -> Any:
     return TrainSettings(**{name: shared.pop(name) for name in SETTINGS if name in shared})
 
 
-def _command() -> str:
-    return shlex.join(["masker", *sys.argv[1:]])
-
-
 def _say(model: Any, out: Path) -> None:
     made = model.settings.made[-1]
     early = "" if made["steps"] == made["best_step"] else f", best checkpoint at step {made['best_step']}"
-    err.print(
-        f"wrote {out}: span accuracy {made['scores']['span_accuracy']:.2f} after {made['steps']} steps{early}, "
-        f"{made['seconds']} s", markup=False, soft_wrap=True,
-    )  # fmt: skip
+    accuracy = made["scores"]["span_accuracy"]
+    say(f"wrote {out}: span accuracy {accuracy:.2f} after {made['steps']} steps{early}, {made['seconds']} s")
 
 
 @contextmanager
-def _bar(out: Path) -> Iterator[Callable[["Progress"], None]]:
-    """A progress bar on a terminal; elsewhere a line for every evaluation."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+def _reports(out: Path) -> Iterator["Report"]:
+    """A progress bar; a run that is interrupted says how it goes on."""
     try:
-        with Bar(*columns, console=err, disable=not err.is_terminal) as bar:
-            task = bar.add_task("reading", total=None)
-
-            def report(p: "Progress") -> None:
-                accuracy = "" if p.span_accuracy is None else f"  span acc. {p.span_accuracy:.1f} (best {p.best:.1f})"
-                line = f"loss {p.loss:.3f}{accuracy}  {p.tokens_per_second:,.0f} tokens/s"
-                bar.update(task, completed=p.step, total=p.steps, description=line)
-                if p.evaluated and not err.is_terminal:
-                    err.print(f"step {p.step}/{p.steps}  {line}", markup=False, soft_wrap=True)
-
+        with reports("step", _line) as report:
             yield report
     except KeyboardInterrupt:
         if any((out / "checkpoints").glob("step-*")):
@@ -182,3 +162,8 @@ def _bar(out: Path) -> Iterator[Callable[["Progress"], None]]:
                 f"interrupted; the run so far is in {out}: the same command with --resume goes on"
             ) from None
         raise
+
+
+def _line(p: "Progress") -> str:
+    accuracy = f"  span acc. {p.newest.value:.1f} (best {p.best.value:.1f})" if p.newest and p.best else ""
+    return f"loss {p.loss:.3f}{accuracy}  {p.tokens_per_second:,.0f} tokens/s"

@@ -1,13 +1,13 @@
 """masker judge: train the classifiers that measure style, and count a language model that measures fluency."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from masker.cli import _options as o
 from masker.cli import app
-from masker.errors import MaskerError
+from masker.cli._training import bar, say
 
 judge_app = typer.Typer(
     name="judge",
@@ -40,7 +40,7 @@ def fit(
         bool, typer.Option("--no-normalise", help="Read texts as they are: case and spacing are a matter of style.")
     ] = False,
     epochs: Annotated[int, typer.Option(help="Transformer: passes over the corpora.")] = 3,
-    batch_size: Annotated[int, typer.Option(help="Transformer: lines a step.")] = 256,
+    batch_size: Annotated[int, typer.Option(help="Transformer: lines per step.")] = 256,
     lr: Annotated[float, typer.Option(help="Transformer: the highest learning rate.")] = 1e-4,
     seed: Annotated[int, typer.Option(help="Seed of everything that is random.")] = 0,
 ) -> None:
@@ -48,63 +48,35 @@ def fit(
 
     For example: masker judge fit --domain negative=neg.txt.gz --domain positive=pos.txt.gz --out judges/ngram
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from masker.data.corpora import is_judge_line, load_domains
     from masker.evaluation.judges.base import Judge, Training
 
-    training = Training(base=base, epochs=epochs, batch_size=batch_size, learning_rate=lr, seed=seed)
-    corpora = load_domains(_named(domain))
+    training = Training(base=base, epochs=epochs, batch_size=batch_size, lr=lr, seed=seed)
+    corpora = load_domains(o.pairs(domain, "--domain"))
     if judge_lines:
         corpora = {name: [line for line in lines if is_judge_line(line)] for name, lines in corpora.items()}
-    held = load_domains(_named(dev)) if dev else None
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(f"{kind} judge", total=None)
-        fitted = Judge.fit(
-            corpora,
-            dev=held,
-            kind=kind,
-            training=training,
-            normalised=not no_normalise,
-            on_step=lambda step, steps: progress.update(task, completed=step, total=steps),
-        )
+    held = load_domains(o.pairs(dev, "--dev")) if dev else None
+    with bar(f"{kind} judge") as update:
+        fitted = Judge.fit(corpora, dev=held, kind=kind, training=training, normalised=not no_normalise, on_step=update)
     fitted.save_pretrained(out)
     card = fitted.card
     lines = f"{card.train_lines} training and {card.dev_lines} development lines"
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"{kind} judge of {', '.join(card.domains)}: {card.dev_accuracy:.2f} % right on dev ({lines}); saved to {out}",
-        markup=False,
-    )
+    domains = ", ".join(card.domains)
+    say(f"{kind} judge of {domains}: {card.dev_accuracy:.2f} % right on dev ({lines}); saved to {out}")
 
 
 @judge_app.command("lm")
 def lm(
-    corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one a line; JSONL, CSV; gz or xz of these.")],
+    corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one per line; JSONL, CSV; gz or xz of these.")],
     out: Annotated[Path, typer.Option(help="Folder to write the language model to.")],
 ) -> None:
     """Count a trigram language model for 'masker evaluate --fluency-model': quick, and a stranger to all systems.
 
     For example: masker judge lm negative.judge.txt positive.judge.txt --out judges/lm
     """
-    from masker.cli._output import err
     from masker.data.corpora import read_corpus
     from masker.evaluation.fluency import NgramLM
 
     model = NgramLM.fit(line for path in corpus for line in read_corpus(path))
     model.save_pretrained(out)
-    err.print(f"trigram language model of {len(model.words):,} words; saved to {out}", markup=False, soft_wrap=True)
-
-
-def _named(values: list[str]) -> dict[str, str]:
-    """NAME=FILE options as a mapping."""
-    named: dict[str, str] = {}
-    for value in values:
-        name, equals, path = value.partition("=")
-        if not (name and equals and path):
-            raise MaskerError(f"'{value}' is not NAME=FILE, e.g. negative=reviews.txt")
-        if name in named:
-            raise MaskerError(f"domain '{name}' is given twice; join its files, e.g. with cat")
-        named[name] = path
-    return named
+    say(f"trigram language model of {len(model.words):,} words; saved to {out}")

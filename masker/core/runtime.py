@@ -64,8 +64,7 @@ def moving(array: Array) -> Pending[np.ndarray]:
     """Begin to move an array off its device. What is returned waits for it, but for nothing that is begun later."""
     if isinstance(array, np.ndarray) or array.device.type != "cuda":
         return lambda: to_numpy(array)
-    import torch
-
+    torch, _ = array_module(array)
     moved, done = array.to("cpu", non_blocking=True), torch.cuda.current_stream(array.device).record_event()
 
     def wait() -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from masker.core.batching import by_length, padded
 from masker.errors import MaskerError
 from masker.evaluation import fluency_ngram
 from masker.evaluation.fluency_ngram import NgramLM
@@ -75,18 +76,18 @@ def load_language_model(folder: str | Path | None = None, *, device: str | None 
 
 
 class _Transformer:
-    """What both kinds share: loading from safetensors, and log-probabilities of chosen tokens in padded batches."""
+    """What both kinds share: loading from safetensors, and log-probabilities of tokens in padded batches."""
 
     auto_class: str
-    batch_size = 64
+    batch_tokens = 2048  # at a time, padding included: every one of them has log-probabilities of a whole vocabulary
 
     def __init__(self, folder: str | Path, *, device: str | None = None) -> None:
-        import torch
         import transformers
 
         from masker.model.folder import _quiet
+        from masker.training.device import choose_device
 
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.device = choose_device(device)
         with _quiet():
             self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
             loader = getattr(transformers, self.auto_class)
@@ -96,15 +97,12 @@ class _Transformer:
         """For each row its number and log-probabilities [length, vocabulary], rows of like length together."""
         import torch
 
-        order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
-        for start in range(0, len(order), self.batch_size):
-            chosen = order[start : start + self.batch_size]
-            width = len(rows[chosen[-1]])
-            ids = torch.tensor([rows[i] + [0] * (width - len(rows[i])) for i in chosen])  # [B, L]
-            mask = torch.tensor([[1] * len(rows[i]) + [0] * (width - len(rows[i])) for i in chosen])
+        for chosen in by_length([len(row) for row in rows], self.batch_tokens):
+            tables = padded([rows[i] for i in chosen], 0)
+            ids, inside = (torch.from_numpy(table).to(self.device) for table in tables)  # [B, L]
             with torch.inference_mode():
-                logits = self.model(input_ids=ids.to(self.device), attention_mask=mask.to(self.device)).logits
-            for i, row in zip(chosen, logits, strict=True):
+                logits = self.model(input_ids=ids, attention_mask=inside).logits
+            for i, row in zip(chosen.tolist(), logits, strict=True):
                 yield i, row[: len(rows[i])].float().log_softmax(-1)
 
 
@@ -158,9 +156,9 @@ class PaddedLM:
     """
 
     def __init__(self, model: "PaddedMLM", *, device: str | None = None) -> None:
-        import torch
+        from masker.training.device import choose_device
 
-        self.model: PaddedMLM = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+        self.model: PaddedMLM = model.to(choose_device(device)).eval()
         self.batch_tokens = 2048 if self.model.device.type == "cpu" else 65_536
 
     def log_likelihoods(self, texts: Sequence[str]) -> list[float]:
@@ -184,9 +182,7 @@ class PaddedLM:
         sums = np.zeros(len(texts))
         pieces, table = torch.tensor(flat), torch.tensor(rows, dtype=torch.long).reshape(-1, 4)
         lengths = (table[:, 1] - table[:, 0]).numpy() + frame.n_p + 3
-        order = np.argsort(-lengths, kind="stable")
-        while len(order):
-            chosen, order = np.split(order, [max(1, self.batch_tokens // int(lengths[order[0]]))])
+        for chosen in by_length(lengths, self.batch_tokens):
             lo, hi, starts, widths = table[torch.from_numpy(chosen)].unbind(1)
             masked = mask_spans(pieces, lo, hi, starts[:, None], widths[:, None], frame, domain=bool(domains))
             inputs = [masked.with_domain(token) for token in domains] or [masked.ids]

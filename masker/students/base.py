@@ -1,24 +1,27 @@
-"""What all students share: pairs and settings in, `fit` and `edit`, and folders that say which kind they hold."""
+"""What all students share: the table of kinds, `fit` on pairs, `edit`, and folders that say which kind they hold."""
 
 import itertools
 import json
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from masker.core.edits import Rewrite
 from masker.errors import MaskerError, unknown
-
-if TYPE_CHECKING:
-    import torch
+from masker.training.progress import Report
+from masker.training.settings import LoopSettings
 
 CARD = "student.json"
 FORMAT = 1
-_CLASSES = {"lasertagger": "LaserTagger", "felix": "FelixInsert", "bert2bert": "Bert2Bert"}
+# a new kind is a package and a line here; its class is imported when it is needed
+_CLASSES = {
+    "lasertagger": "masker.students.lasertagger.student:LaserTagger",
+    "felix": "masker.students.felix.student:FelixInsert",
+    "bert2bert": "masker.students.bert2bert.student:Bert2Bert",
+}
 KINDS = tuple(_CLASSES)
 
 
@@ -31,70 +34,48 @@ class Pair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudentSettings:
-    """How to train a student. `steps` overrides `epochs`; pairs of more than `max_length` pieces are left out.
+class StudentSettings(LoopSettings):
+    """How to train a student. Pairs of more than `max_length` pieces are left out.
 
-    The learning rate rises over the first `warmup` share of the steps and falls linearly to zero. Every `eval_every`
-    steps (by default 10 times a run) the held-out pairs are rewritten; the weights with the highest Exact are kept
-    (the lowest loss where it is the same), and training stops after `patience` evaluations without a gain.
+    Evaluations rewrite the `held_out` share of the pairs; the best weights are those with the highest Exact, or with
+    the lowest loss where that is the same.
     """
 
-    epochs: float = 3.0
-    steps: int | None = None
-    batch_size: int = 64
-    lr: float = 2e-4
     warmup: float = 0.1
-    weight_decay: float = 0.01
     dropout: float = 0.1
-    clip: float = 1.0
     max_length: int = 128
-    seed: int = 0
     held_out: float = 0.02
-    eval_every: int | None = None
-    patience: int = 5
     device: str | None = None
 
     def __post_init__(self) -> None:
-        positive = ("epochs", "batch_size", "lr", "clip", "max_length", "patience")
-        for name in (*positive, *(n for n in ("steps", "eval_every") if getattr(self, n) is not None)):
-            if not 0 < getattr(self, name) < math.inf:
-                raise MaskerError(f"{name} is {getattr(self, name)}, but must be above 0 and finite")
-        for name in ("weight_decay", "seed"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise MaskerError(f"{name} is {getattr(self, name)}, but must be at least 0")
-        for name in ("warmup", "dropout", "held_out"):
-            if not 0 <= getattr(self, name) < 1:
-                raise MaskerError(f"{name} is {getattr(self, name)}, but must be at least 0 and below 1")
-
-
-@dataclass(frozen=True)
-class StudentProgress:
-    """What is known after a step. `exact` and `keep_only` are percentages of held-out pairs, the newest measured."""
-
-    step: int
-    steps: int
-    loss: float
-    exact: float | None
-    keep_only: float | None
-    best: float | None
-    evaluated: bool
+        super().__post_init__()
+        self._require("max_length", above=0)
+        self._require("dropout", "held_out", at_least=0, below=1)
 
 
 class Student(ABC):
-    """A rewriter of one direction. `card` tells what it was trained on, and is saved with it in student.json."""
+    """A rewriter of one direction. `card` tells what it was trained on, and is saved with it in student.json.
+
+    What is said here needs no torch; `training.TorchStudent` is what kinds that learn with it have in common.
+    """
 
     kind: ClassVar[str]
     card: dict[str, Any]
-    device: "torch.device"
+
+    @property
+    @abstractmethod
+    def chunk(self) -> int:
+        """How many texts at a time suit it, in a stream."""
 
     @classmethod
     @abstractmethod
     def create(
-        cls, base: str | Path | None, pairs: Sequence[Pair], *, settings: StudentSettings, **options: Any
+        cls, base: str | Path | None, pairs: Sequence[Pair], *, settings: StudentSettings | None = None, **options: Any
     ) -> "Student":
         """A fresh student on the encoder of `base`: a model folder or Hugging Face id, None for the embedded model.
 
-        What has to be counted before training, such as the phrases to insert, is taken from `pairs`.
+        What has to be counted before training, such as the phrases to insert, is taken from `pairs`. `options` are
+        those of the kind.
         """
 
     @abstractmethod
@@ -102,9 +83,9 @@ class Student(ABC):
         self,
         pairs: Sequence[Pair],
         *,
-        settings: StudentSettings,
+        settings: StudentSettings | None = None,
         dev: Sequence[Pair] | None = None,
-        report: Callable[[StudentProgress], None] = lambda _: None,
+        report: Report = lambda _: None,
     ) -> dict[str, Any]:
         """Train in place; again with other pairs is fine-tuning. Gives what is also added to the card's `made`.
 
@@ -145,18 +126,20 @@ class Student(ABC):
             raise MaskerError(f"{folder} holds no student ({CARD} is missing); make one with masker distill")
         with one_line(f"cannot load the student '{folder}'"):
             fields = json.loads((folder / CARD).read_text("utf-8"))
-            if fields.get("format") != FORMAT:
-                raise MaskerError(f"{folder / CARD} has format {fields.get('format')}, this version reads {FORMAT}")
-            student = student_class(fields["kind"])._load(folder, fields, device)
-            student.card = fields["card"]
+            if (found := fields.pop("format", None)) != FORMAT:
+                raise MaskerError(f"{folder / CARD} has format {found}, this version reads {FORMAT}")
+            kind, card = fields.pop("kind"), fields.pop("card")
+            student = student_class(kind)._load(folder, fields, device)
+            student.card = card
             return student
 
 
 def student_class(kind: str) -> type[Student]:
-    """The class of a kind, imported when it is needed."""
+    """The class of a kind."""
     if kind not in _CLASSES:
         raise unknown("student", kind, list(KINDS))
-    found: type[Student] = getattr(import_module(f"masker.students.{kind}.student"), _CLASSES[kind])
+    module, name = _CLASSES[kind].split(":")
+    found: type[Student] = getattr(import_module(module), name)
     return found
 
 
@@ -169,7 +152,7 @@ def rewrite_stream(
     student: Student, texts: Iterable[str], to: str = "", from_: str | None = None, *, chunk: int | None = None
 ) -> Iterator[Rewrite]:
     """Rewrite texts as they come, in order, `chunk` of them at a time. A student tells no edits, only the result."""
-    remaining, chunk = iter(texts), chunk or (256 if student.device.type == "cpu" else 4096)
+    remaining, chunk = iter(texts), chunk or student.chunk
     while group := list(itertools.islice(remaining, chunk)):
         for text, new in zip(group, student.edit(group), strict=True):
             yield Rewrite(text, new.replace("\n", " "), from_, to)  # a text stays a line

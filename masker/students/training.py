@@ -1,111 +1,185 @@
-"""What the training of all students shares: the encoder of a base model, the loop, and its scores on held-out pairs."""
+"""What students that are torch modules share: how they are made, taught and measured, and what their folders hold."""
 
 import inspect
-import math
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from masker.core.vocabulary import Vocabulary
 from masker.data.corpora import hold_out
 from masker.errors import MaskerError
-from masker.model.folder import save_tensors
-from masker.model.padded_mlm import PaddedMLM, _first_position
-from masker.students.base import Pair, StudentProgress, StudentSettings
-from masker.training.examples import order
-from masker.training.loop import _groups, _schedule, set_dropout
+from masker.model.padded_mlm import PaddedMLM
+from masker.students.base import Pair, Student, StudentSettings
+from masker.students.network import load_shape, load_weights, save_weights
+from masker.training.device import autocast, choose_device
+from masker.training.loop import set_dropout, teach
+from masker.training.progress import Report, Score
+from masker.training.task import RowsTask
 
-WEIGHTS = "model.safetensors"
-REPORT_EVERY = 10  # steps; to know the loss is to wait for the device
+MEASURED = 64  # held-out examples whose loss is computed at a time
 
 
-class Encoder(nn.Module):
-    """The encoder of a masked LM."""
-
-    def __init__(self, mlm: Any) -> None:
-        super().__init__()
-        self.body = mlm.base_model
-        self.config = mlm.config
-        self._first = _first_position(mlm)
-        self._positions = "position_ids" in inspect.signature(type(mlm.base_model).forward).parameters
-
-    def forward(self, ids: Tensor, attention: Tensor) -> Tensor:
-        """ids, attention [B, L] -> [B, L, H]."""
-        inputs = {"input_ids": ids, "attention_mask": attention}
-        if self._positions:  # explicit, because some models would derive them from the ids that are not [PAD]
-            inputs["position_ids"] = (torch.arange(ids.shape[1], device=ids.device) + self._first).expand_as(ids)
-        hidden: Tensor = self.body(**inputs)[0]
-        return hidden
+class Examples(Protocol):
+    """Pairs as tensors on the device, from which batches are taken by number."""
 
     @property
-    def width(self) -> int:
-        return int(self.config.hidden_size)
+    def lengths(self) -> Sequence[int]:
+        """Pieces of each, of the longest of its inputs."""
+        ...
+
+    def loss(self, model: Any, rows: Tensor, longest: int) -> Tensor:
+        """The mean loss of rows, the longest of which has so many pieces."""
+        ...
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What there is to learn from and to measure with, and what the student's card tells of it."""
+
+    examples: Examples
+    held_out: Examples
+    told: dict[str, Any]
+
+
+class TorchStudent(Student):
+    """A student that is one torch module, and a vocabulary.
+
+    A new kind defines `_create` with its options, `_network`, `_fields` (what of them has to be known to load it),
+    `_lesson` (how pairs become examples) and `edit` (how what the network puts out becomes text).
+    """
+
+    evaluated: ClassVar[int | None] = None  # held-out pairs that are rewritten at an evaluation, at most
+    device: torch.device
+
+    def __init__(self, model: Any, vocabulary: Vocabulary, device: str | None) -> None:
+        self.device = choose_device(device)
+        self.model = model.to(self.device).eval()
+        self.vocabulary = vocabulary
+        self.card = {}
 
     @property
-    def max_length(self) -> int:
-        """The longest input that there are positions for."""
-        return int(getattr(self.config, "max_position_embeddings", 512)) - self._first
+    def chunk(self) -> int:
+        return 256 if self.device.type == "cpu" else 4096
 
+    # -- where it starts --------------------------------------------------------------------------------------------
 
-def load_base(base: str | Path | None) -> PaddedMLM:
-    """The model whose encoder a student starts from: `.mlm.base_model` and `.vocabulary` of it."""
-    return PaddedMLM.from_pretrained(base)
+    @classmethod
+    def create(
+        cls, base: str | Path | None, pairs: Sequence[Pair], *, settings: StudentSettings | None = None, **options: Any
+    ) -> Self:
+        parameters = inspect.signature(cls._create).parameters.values()
+        known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+        if wrong := next((name for name in options if name not in known), None):
+            raise MaskerError(f"a {cls.kind} has no option '{wrong}'; known: {', '.join(known) or 'none'}")
+        return cls._create(base, pairs, settings or StudentSettings(), **options)
 
+    @classmethod
+    @abstractmethod
+    def _create(cls, base: str | Path | None, pairs: Sequence[Pair], settings: StudentSettings) -> Self:
+        """As `create`, with the options of the kind as keywords."""
 
-def load_shape(folder: Path) -> tuple[Any, Vocabulary]:
-    """A masked LM of the shape that a student's folder tells, its weights random, and the vocabulary."""
-    from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
+    @classmethod
+    def _start(
+        cls, base: str | Path | None, settings: StudentSettings, fields: dict[str, Any], told: dict[str, Any]
+    ) -> Self:
+        """A student with fresh weights where the base has none. `told` is for its card."""
+        start = PaddedMLM.from_pretrained(base)
+        torch.manual_seed(settings.seed)
+        model = cls._network(start.mlm, start.vocabulary, fields)
+        student = cls(model, start.vocabulary, device=settings.device, **fields)
+        size = sum(p.numel() for p in model.parameters())
+        name = "embedded" if base is None else str(base)
+        student.card = {"base": name, **told, "parameters": size, "made": []}
+        return student
 
-    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
-    mlm = AutoModelForMaskedLM.from_config(config, dtype=torch.float32, trust_remote_code=False)
-    return mlm, Vocabulary(tokenizer)
+    @classmethod
+    @abstractmethod
+    def _network(cls, mlm: Any, vocabulary: Vocabulary, fields: dict[str, Any]) -> Any:
+        """The module, made of a masked LM; its `config` tells the shape of it."""
 
+    @abstractmethod
+    def _fields(self) -> dict[str, Any]:
+        """What student.json keeps for `__init__`."""
 
-def save_weights(module: nn.Module, folder: Path) -> None:
-    """The parameters and saved buffers, each once where several names share one tensor."""
-    saved = module.state_dict()
-    named = [*module.named_parameters(), *module.named_buffers()]
-    save_tensors({name: tensor for name, tensor in named if name in saved}, folder / WEIGHTS)
+    # -- training ---------------------------------------------------------------------------------------------------
 
+    def fit(
+        self,
+        pairs: Sequence[Pair],
+        *,
+        settings: StudentSettings | None = None,
+        dev: Sequence[Pair] | None = None,
+        report: Report = lambda _: None,
+    ) -> dict[str, Any]:
+        settings = settings or StudentSettings()
+        train, held = split_pairs(pairs, dev, settings)
+        held = held[: self.evaluated]
+        lesson = self._lesson(train, held, settings)
+        made = {
+            "pairs": len(train), "used": len(lesson.examples.lengths), "held_out": len(held), **lesson.told,
+            **self._teach(lesson, held, settings, report),
+            "batch_size": settings.batch_size, "lr": settings.lr, "seed": settings.seed,
+        }  # fmt: skip
+        self.card.setdefault("made", []).append(made)
+        return made
 
-def load_weights(module: nn.Module, folder: Path) -> None:
-    from safetensors.torch import load_file
+    @abstractmethod
+    def _lesson(self, train: Sequence[Pair], held: Sequence[Pair], settings: StudentSettings) -> Lesson:
+        """Pairs as examples, those left out that cannot be learnt; an error where none is left to train on."""
 
-    weights = load_file(folder / WEIGHTS)
-    wanted = {name for name, _ in module.named_parameters()}
-    if missing := wanted - set(weights):
-        raise MaskerError(f"the weights of {folder} lack {', '.join(sorted(missing)[:3])}; train the student again")
-    module.load_state_dict(weights, strict=False)
+    def _draft(self, texts: Sequence[str]) -> list[str]:
+        """As `edit`, for evaluations: a kind that is slow at its best can be quick here."""
+        return self.edit(texts)
 
+    def _teach(self, lesson: Lesson, held: Sequence[Pair], settings: StudentSettings, report: Report) -> dict[str, Any]:
+        set_dropout(self.model, settings.dropout)
+        task = RowsTask(
+            self.model, np.asarray(lesson.examples.lengths),
+            lambda rows, longest: lesson.examples.loss(self.model, rows, longest),
+            (lambda: self._measure(held, lesson.held_out)) if held else None, self.device,
+        )  # fmt: skip
+        state = teach(task, settings, report=report)
+        return {
+            "steps": state.step, "best_step": state.best_step or state.step, "seconds": round(state.seconds, 1),
+            "device": torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type,
+            "scores": _rounded(state.best),
+        }  # fmt: skip
 
-def choose_device(name: str | None) -> torch.device:
-    try:
-        device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise MaskerError(f"cannot use the device '{name}': {str(error).splitlines()[0]}") from error
-    return device
+    @torch.inference_mode()
+    def _measure(self, held: Sequence[Pair], examples: Examples) -> Score:
+        total, lengths = 0.0, examples.lengths
+        for at in range(0, len(lengths), MEASURED):
+            part = lengths[at : at + MEASURED]
+            with autocast(self.device):
+                rows = torch.arange(at, at + len(part), device=self.device)
+                total += float(examples.loss(self.model, rows, max(part))) * len(part)
+        return score(self._draft, held, total / max(1, len(lengths)))
 
+    # -- files ------------------------------------------------------------------------------------------------------
 
-def autocast(device: torch.device) -> AbstractContextManager[Any]:
-    """Float32 on the CPU, bfloat16 on a GPU."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda")
+    def _save(self, folder: Path) -> dict[str, Any]:
+        self.model.config.save_pretrained(folder)
+        self.vocabulary.tokenizer.save_pretrained(folder)
+        save_weights(self.model, folder)
+        return self._fields()
 
+    @classmethod
+    def _load(cls, folder: Path, fields: dict[str, Any], device: str | None) -> Self:
+        model, vocabulary = cls._shape(folder, fields)
+        load_weights(model, folder)
+        return cls(model, vocabulary, device=device, **fields)
 
-def padded(rows: Sequence[Sequence[int]], value: int, device: torch.device) -> Tensor:
-    """[N, longest] of rows of unequal length, on the device, where batches are taken from it by index."""
-    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    table = np.full((len(rows), max(1, lengths.max(initial=0))), value, dtype=np.int64)
-    table[np.arange(table.shape[1]) < lengths[:, None]] = np.fromiter((i for row in rows for i in row), dtype=np.int64)
-    return torch.from_numpy(table).to(device)
+    @classmethod
+    def _shape(cls, folder: Path, fields: dict[str, Any]) -> tuple[Any, Vocabulary]:
+        """The module, its weights random, and the vocabulary."""
+        mlm, vocabulary = load_shape(folder)
+        return cls._network(mlm, vocabulary, fields), vocabulary
 
 
 def split_pairs(
@@ -124,93 +198,21 @@ def split_pairs(
     return train, held
 
 
-@dataclass(frozen=True)
-class Score:
-    """Of held-out pairs: percent rewritten exactly, percent left as they were, and the loss."""
-
-    exact: float
-    keep_only: float
-    loss: float
-
-
 def same(a: str, b: str) -> bool:
     """Exact counts texts as equal whatever their case and white space."""
     return a.lower().split() == b.lower().split()
 
 
 def score(edit: Callable[[Sequence[str]], list[str]], pairs: Sequence[Pair], loss: float) -> Score:
+    """The value is Exact, the percentage that is rewritten exactly; `keep_only` is that of texts left as they were."""
     outputs = edit([pair.source for pair in pairs])
     exact = sum(same(output, pair.target) for output, pair in zip(outputs, pairs, strict=True))
     kept = sum(output.split() == pair.source.split() for output, pair in zip(outputs, pairs, strict=True))
-    return Score(100 * exact / len(pairs), 100 * kept / len(pairs), loss)
+    return Score(100 * exact / len(pairs), loss, {"keep_only": 100 * kept / len(pairs)})
 
 
-def train(
-    module: nn.Module,
-    lengths: Sequence[int],
-    loss: Callable[[Tensor, int], Tensor],
-    evaluate: Callable[[], Score] | None,
-    *,
-    settings: StudentSettings,
-    device: torch.device,
-    report: Callable[[StudentProgress], None],
-) -> dict[str, Any]:
-    """Train `module` (on `device` already) in place, and leave the best weights in it.
-
-    `lengths` are those of the training rows; `loss(rows, longest)` is the mean loss of the rows with these indices, the
-    longest of which has so many pieces; `evaluate` scores the held-out pairs, None where there are none.
-    """
-    sizes = np.asarray(lengths)
-    batch = min(settings.batch_size, len(sizes))
-    per_epoch = len(order(sizes, batch, 0, settings.seed))
-    steps = settings.steps or max(1, math.ceil(settings.epochs * per_epoch))
-    every = settings.eval_every or max(1, steps // 10)
-    torch.manual_seed(settings.seed)
-    set_dropout(module, settings.dropout)
-    optimizer = torch.optim.AdamW(_groups(module, settings.weight_decay), lr=settings.lr, fused=device.type == "cuda")
-    newest: Score | None = None
-    best: Score | None = None
-    best_step, stale, weights = 0, 0, dict[str, Tensor]()
-    step, began, batches = 0, time.monotonic(), []
-    while step < steps and stale < settings.patience:
-        if step % per_epoch == 0:
-            batches = order(sizes, batch, step // per_epoch, settings.seed)
-        rows = batches[step % per_epoch]
-        for group in optimizer.param_groups:
-            group["lr"] = settings.lr * _schedule(step, steps, settings.warmup)
-        module.train()
-        with autocast(device):
-            value = loss(torch.from_numpy(rows).to(device), int(sizes[rows].max()))
-        value.backward()
-        nn.utils.clip_grad_norm_(module.parameters(), settings.clip)
-        optimizer.step()
-        optimizer.zero_grad()
-        step += 1
-
-        evaluated = step % every == 0 or step == steps
-        if not evaluated and step % REPORT_EVERY:
-            continue
-        now = float(value.detach())
-        if not math.isfinite(now):
-            raise MaskerError(f"the loss is {now} after step {step}; lower --lr, it is {settings.lr:g}")
-        if evaluated and evaluate is not None:
-            module.eval()
-            newest = evaluate()
-            stale += 1
-            if best is None or (newest.exact, -newest.loss) > (best.exact, -best.loss):
-                best, best_step, stale = newest, step, 0
-                weights = {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
-        exact, keep_only = (newest.exact, newest.keep_only) if newest else (None, None)
-        report(StudentProgress(step, steps, now, exact, keep_only, best.exact if best else None, evaluated))
-    if weights:
-        module.load_state_dict(weights)
-    module.eval()
-    return {"steps": step, "best_step": best_step or step, "seconds": round(time.monotonic() - began, 1),
-            "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
-            "scores": _rounded(best)}  # fmt: skip
-
-
-def _rounded(best: Score | None) -> Mapping[str, float]:
+def _rounded(best: Score | None) -> dict[str, float]:
     if best is None:
         return {}
-    return {"exact": round(best.exact, 2), "keep_only": round(best.keep_only, 2), "loss": round(best.loss, 4)}
+    kept = best.details["keep_only"]
+    return {"exact": round(best.value, 2), "keep_only": round(kept, 2), "loss": round(best.loss, 4)}

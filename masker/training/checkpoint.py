@@ -5,7 +5,7 @@ import math
 import os
 import shutil
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +15,10 @@ from torch import Tensor
 from masker.errors import MaskerError
 from masker.model.folder import one_line, save_tensors, staged
 from masker.model.padded_mlm import PaddedMLM
+from masker.training.progress import State
 
 FOLDER = "checkpoints"
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-
-
-@dataclass
-class State:
-    """Where a run stands."""
-
-    step: int = 0
-    accuracy: float | None = None
-    best: float | None = None
-    best_loss: float = 0.0
-    best_style: float | None = None  # what the style classifier's accuracy was then
-    best_step: int = 0
-    stale: int = 0  # evaluations since the best
-    seconds: float = 0.0
-
-    def note(self, accuracy: float, loss: float, style: float | None = None) -> bool:
-        """Take in a newly measured span accuracy; whether it is the best so far. Where equal, the loss decides."""
-        self.accuracy = accuracy
-        if self.best is not None and (accuracy, -loss) <= (self.best, -self.best_loss):
-            self.stale += 1
-            return False
-        self.best, self.best_loss, self.best_step, self.stale = accuracy, loss, self.step, 0
-        self.best_style = style
-        return True
 
 
 def start(out: Path) -> None:
@@ -75,7 +52,7 @@ def load(out: Path, model: PaddedMLM, optimizer: Any, fingerprint: dict[str, Any
 
     found = sorted((out / FOLDER).glob("step-*"))
     if not found:
-        raise MaskerError(f"there is no checkpoint to resume in {out}; leave --resume out to start anew")
+        raise MaskerError(f"there is no checkpoint to resume in {out}; start a new run, without resume")
     with one_line(f"cannot resume from {found[-1]}"):
         saved = json.loads((found[-1] / "state.json").read_text("utf-8"))
         now, then = json.loads(json.dumps(fingerprint)), saved["run"]
@@ -83,7 +60,7 @@ def load(out: Path, model: PaddedMLM, optimizer: Any, fingerprint: dict[str, Any
             raise MaskerError(f"the run in {out} was started with other {', '.join(other)}; resume it with the same")
         _load_weights(model, load_file(found[-1] / "model.safetensors"))
         _load_moments(optimizer, load_file(found[-1] / "optimizer.safetensors"))
-        return State(**saved["state"])
+        return State.from_dict(saved["state"])
 
 
 def load_best(out: Path, model: PaddedMLM) -> None:

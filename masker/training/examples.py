@@ -1,4 +1,4 @@
-"""Training examples: texts as one flat tensor of pieces, and batches of masked rows drawn from it on the device."""
+"""Training examples: texts as one flat tensor of pieces, and masked batches that are drawn from it on the device."""
 
 import hashlib
 import signal
@@ -11,23 +11,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from masker.core.padding import Frame, Masked, mask_spans, reveal, sample_spans, span_weights, whole_texts
+from masker.core.padding import Frame, Masked, mask_spans
 from masker.core.vocabulary import Vocabulary
+from masker.training.masking import reveal, sample_spans, span_weights, whole_texts
 
 _BLOCK = 20_000  # texts encoded at a time
 
-_worker: Vocabulary  # of a process that encodes texts
+_vocabulary: Vocabulary  # of a process that encodes texts
 
 
 @dataclass(frozen=True)
 class EncodedCorpus:
-    """Texts of all domains. Row r shows pieces `lo[r]` to `hi[r]`; a text longer than the window has several rows."""
+    """The texts of all domains. Row r is pieces `lo[r]` to `hi[r]`; a text longer than the window is several rows."""
 
     flat: Tensor  # [N] int32 ids
-    begins: Tensor  # [N + 1] bool, where a word begins, and at the end
+    begins: Tensor  # [N + 1] bool: whether a word begins here; true at the end
     lo: Tensor  # [R]
     hi: Tensor  # [R]
-    domain: Tensor  # [R] id of the domain's token, 0 without domains
+    domain: Tensor  # [R] id of the domain's token; 0 where there are no domains
 
     def __len__(self) -> int:
         return len(self.lo)
@@ -35,6 +36,11 @@ class EncodedCorpus:
     @property
     def pieces(self) -> int:
         return len(self.flat)
+
+    @property
+    def lengths(self) -> Tensor:
+        """[R] pieces of each row."""
+        return self.hi - self.lo
 
     def to(self, device: torch.device) -> "EncodedCorpus":
         return EncodedCorpus(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
@@ -52,14 +58,14 @@ class EncodedCorpus:
     ) -> Masked:  # fmt: skip
         """Mask one span in each row (fitting), or one in each segment of a row (pretraining, without domains).
 
-        In a share `revealed` of the spans the first pieces are shown. `size` is how long to make the rows and how many
-        masks they have, if that is to be the same for every batch; then nothing waits for the device.
+        In a share `revealed` of the spans the first pieces are shown. `size`, the length of the rows and the number of
+        their masks, makes all batches the same shape; then nothing waits for the device.
         """
         masked = self._draw(rows, frame, generator, size, domains=domains)
         return reveal(masked, frame.n_p, revealed, generator) if revealed else masked
 
     def labels(self, rows: Tensor, tokens: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """The number of each row's domain among `tokens`, and the share of every domain in the pile."""
+        """The number of each row's domain among `tokens`, and the share of each domain in the corpus."""
         known = torch.tensor(tokens, device=self.domain.device)
         shares = (self.domain[:, None] == known).float().mean(0)
         return (self.domain[rows][:, None] == known).int().argmax(1), shares
@@ -80,15 +86,15 @@ class EncodedCorpus:
             return replace(masked, ids=masked.with_domain(self.domain[rows]))
         most = masks // frame.n_p if masks else None
         left, right = _segments(lo, hi, segment(frame.n_p), generator, most)  # [B, m]
-        apart = right - (right < hi[:, None]).long()  # a piece between two segments stays, so that spans do not touch
+        apart = right - (right < hi[:, None]).long()  # a piece between two segments stays, so spans do not touch
         longest = 2 * segment(frame.n_p) if size else None  # no segment is longer
         starts, widths = sample_spans(
             self.begins, left.flatten(), apart.flatten(), frame.n_p, generator, whole=False, longest=longest
         )
         starts, widths = starts.view_as(left), widths.view_as(left)
-        # a segment that does not exist, or that lies inside one long word
+        # segments that do not exist, or that lie inside one long word
         missing = (left == right) | ~self.begins[starts]
-        if length:  # spans for the masks of which no room is left
+        if length:  # and spans whose masks find no room
             body = (hi - lo)[:, None] + ((frame.n_p - widths) * ~missing).cumsum(1)
             missing |= body + len(frame.start) + len(frame.end) > length
         starts = starts.masked_fill(missing, 1 << 40)
@@ -96,16 +102,16 @@ class EncodedCorpus:
 
 
 def segment(n_p: int) -> int:
-    """In how many pieces pretraining masks one span: it has about n_p / 2, so about 15 % of the pieces are masked."""
+    """How many pieces pretraining masks one span in. A span has about n_p / 2, so about 15 % of them are masked."""
     return round(n_p / 2 / 0.15)
 
 
 def _segments(
     lo: Tensor, hi: Tensor, size: int, generator: torch.Generator, most: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Cut rows [B] into segments of about `size`, left and right [B, m]; empty ones where a row has fewer than m.
+    """Cut rows [B] into segments of about `size` pieces: left and right [B, m], empty where a row has fewer than m.
 
-    The cuts are random, because a piece at a cut cannot be masked. m is `most`, or what the batch needs.
+    The cuts are random, because a piece at a cut cannot be masked. m is `most`, or as many as the batch needs.
     """
     count = ((hi - lo) / size).round().clamp(min=1)[:, None]  # [B, 1] segments of a row
     k = torch.arange((most or int(count.max())) + 1, device=lo.device)[None, :]
@@ -118,7 +124,7 @@ def _segments(
 def encode_corpora(
     vocabulary: Vocabulary, corpora: Sequence[tuple[Iterable[str], int]], *, window: int, workers: int = 1
 ) -> EncodedCorpus:
-    """Encode corpora, each with the id of its domain's token, into one pile."""
+    """Encode texts, those of each domain given with the id of its token, into one corpus."""
     flats = [np.zeros(0, dtype=np.int32)]
     begins = [np.zeros(0, dtype=bool)]
     rows = [np.zeros((0, 3), dtype=np.int64)]
@@ -127,7 +133,7 @@ def encode_corpora(
         for ids, starts, sizes in _encoded(vocabulary, texts, workers):
             stops = at + np.cumsum(sizes)
             cut = _windows(stops - sizes, stops, starts, at, window)
-            cut = cut[cut[:, 0] < cut[:, 1]]  # not texts without words
+            cut = cut[cut[:, 0] < cut[:, 1]]  # without the texts that have no words
             rows.append(np.column_stack([cut, np.full(len(cut), domain)]))
             flats.append(ids)
             begins.append(starts)
@@ -141,7 +147,7 @@ def encode_corpora(
 
 
 def _windows(lo: np.ndarray, hi: np.ndarray, begins: np.ndarray, at: int, window: int) -> np.ndarray:
-    """Rows [R, 2]: whole texts, or consecutive windows of a longer one, cut at words."""
+    """Rows [R, 2]: whole texts, and consecutive windows of those that are longer, cut between words."""
     if (hi - lo).max(initial=0) <= window:
         return np.column_stack([lo, hi])
     rows = []
@@ -150,7 +156,7 @@ def _windows(lo: np.ndarray, hi: np.ndarray, begins: np.ndarray, at: int, window
             cut = a + window
             while cut > a and not begins[cut - at]:
                 cut -= 1
-            cut = cut if cut > a else a + window  # one word fills the window: it is cut
+            cut = cut if cut > a else a + window  # a word that fills the window is cut itself
             rows.append((a, cut))
             a = cut
         rows.append((a, b))
@@ -173,17 +179,17 @@ def _encoded(
 
 
 def _start_worker(tokenizer: object) -> None:
-    global _worker
-    _worker = Vocabulary(tokenizer)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to every process; the first one answers it
+    global _vocabulary
+    _vocabulary = Vocabulary(tokenizer)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process; the main one answers it
 
 
 def _work(texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return _encode(_worker, texts)
+    return _encode(_vocabulary, texts)
 
 
 def _encode(vocabulary: Vocabulary, texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ids, word beginnings and number of pieces of texts. The same words and pieces as `Vocabulary.read` gives."""
+    """The ids, word beginnings and lengths of texts, with the same words and pieces as `Vocabulary.read` gives."""
     ids: list[int] = []
     begins: list[bool] = []
     sizes = []
@@ -199,9 +205,10 @@ def _encode(vocabulary: Vocabulary, texts: list[str]) -> tuple[np.ndarray, np.nd
 
 
 def order(lengths: np.ndarray, batch: int, epoch: int, seed: int) -> list[np.ndarray]:
-    """One epoch of batches: rows of like length together, to waste little on padding, batches in random order.
+    """One epoch of batches, in random order; rows of like length share a batch, so that little is spent on padding.
 
-    The few rows that do not fill a batch are left out, others in every epoch; too few for one batch are repeated.
+    The few rows that do not fill a batch are left out, different ones in every epoch; rows too few for a single batch
+    are repeated.
     """
     rng = np.random.default_rng([seed, epoch])
     rows = rng.permutation(len(lengths))

@@ -1,7 +1,7 @@
 """Fitting domains and pretraining: from corpora to a saved model."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -14,7 +14,8 @@ from masker.model.bag_of_words import BagOfWords
 from masker.model.padded_mlm import PaddedMLM, Settings
 from masker.training import checkpoint
 from masker.training.examples import encode_corpora, segment
-from masker.training.loop import Progress, Result, train
+from masker.training.padded import Result, train
+from masker.training.progress import Report
 from masker.training.settings import TrainSettings
 
 # layers, width, heads of models made from scratch
@@ -32,7 +33,7 @@ class Options(TypedDict, total=False):
     licences: Mapping[str, str] | None
     command: str | None
     resume: bool
-    report: Callable[[Progress], None]
+    report: Report
 
 
 def fit(
@@ -43,12 +44,12 @@ def fit(
     domain_as: str = "token",
     **options: Unpack[Options],
 ) -> PaddedMLM:
-    """Fit a padded MLM to named domains, one masked span an example, and save it in the folder `out`."""
+    """Fit a padded MLM to named domains, one masked span per example, and save it in the folder `out`."""
     return _train("fit", corpora, Path(out), counterparts=counterparts or {}, domain_as=domain_as, **options)
 
 
 def pretrain(corpora: Mapping[str, Sequence[str]], out: str | Path, **options: Unpack[Options]) -> PaddedMLM:
-    """Train a padded MLM on plain text without domains, several spans a text, and save it in the folder `out`."""
+    """Train a padded MLM on plain text without domains, several spans per text, and save it in the folder `out`."""
     return _train("pretrain", corpora, Path(out), counterparts={}, **options)
 
 
@@ -67,7 +68,7 @@ def _train(
     licences: Mapping[str, str] | None = None,
     command: str | None = None,
     resume: bool = False,
-    report: Callable[[Progress], None] = lambda _: None,
+    report: Report = lambda _: None,
 ) -> PaddedMLM:
     settings, licences, domains = settings or TrainSettings(), licences or {}, stage == "fit"
     for name in licences:
@@ -76,18 +77,11 @@ def _train(
     model = prepare(base, size=size, n_p=n_p, window=window, seed=settings.seed, spans=not domains)
     model.settings = replace(model.settings, domain_as=domain_as)
     if domains:
-        model.add_domains(list(corpora))
-        _name_counterparts(model, counterparts)
-        if len(corpora) > 1 and settings.style:
-            model.add_style()
-        parts = {
-            model.vocabulary.domain(name): _split(f"domain '{name}'", lines, settings)
-            for name, lines in corpora.items()
-        }
+        parts = _add_domains(model, corpora, counterparts, settings)
     else:
         texts = [text for lines in corpora.values() for text in lines]
         parts = {0: _split("the plain text", texts, settings)}
-    pile, held_out = (
+    corpus, held_out = (
         encode_corpora(
             model.vocabulary,
             [(part[k], token) for token, part in parts.items()],
@@ -97,20 +91,36 @@ def _train(
         for k in (0, 1)
     )
     for name in model.domains:
-        sizes = (pile.hi - pile.lo)[pile.domain == model.vocabulary.domain(name)]
+        sizes = corpus.lengths[corpus.domain == model.vocabulary.domain(name)]
         model.settings.longest[name] = int(sizes.double().quantile(0.99)) if len(sizes) else 0
-    if model.style is not None:
-        model.bag_of_words = BagOfWords.fit([parts[model.vocabulary.domain(name)][0] for name in model.domains])
-    result = train(model, pile, held_out, settings, domains=domains, out=out, resume=resume, report=report)
+    result = train(model, corpus, held_out, settings, domains=domains, out=out, resume=resume, report=report)
     data = [_described(name, lines, licences) for name, lines in corpora.items()]
     return _save(model, out, _stage(stage, command, base, size, data, settings, result))
+
+
+def _add_domains(
+    model: PaddedMLM,
+    corpora: Mapping[str, Sequence[str]],
+    counterparts: Mapping[str, str],
+    settings: TrainSettings,
+) -> dict[int, tuple[list[str], list[str]]]:
+    """Tell the model of its domains; gives each one's lines, to train on and held out, by the id of its token."""
+    model.add_domains(list(corpora))
+    _name_counterparts(model, counterparts)
+    styled = len(corpora) > 1 and settings.style > 0
+    if styled:
+        model.add_style()
+    parts = {name: _split(f"domain '{name}'", lines, settings) for name, lines in corpora.items()}
+    if styled:
+        model.bag_of_words = BagOfWords.fit([train_lines for train_lines, _ in parts.values()])
+    return {model.vocabulary.domain(name): part for name, part in parts.items()}
 
 
 def _split(name: str, lines: Sequence[str], settings: TrainSettings) -> tuple[list[str], list[str]]:
     """Lines to train on, and lines that the span accuracy is measured on."""
     train_lines, held_out = hold_out(lines, share=settings.held_out, seed=settings.seed)
     if not held_out:
-        raise MaskerError(f"{name} has {len(set(lines))} different lines; at least 2 are needed, one a text")
+        raise MaskerError(f"{name} has {len(set(lines))} different lines; at least 2 are needed, each a text")
     return train_lines, held_out
 
 

@@ -1,55 +1,91 @@
-"""Settings of a training run, checked when they are made."""
+"""Settings of training runs, checked when they are made: what all runs have, and what those of a padded MLM add."""
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from masker.errors import MaskerError
+from masker.errors import MaskerError, unknown
+
+Precision = Literal["auto", "fp32", "bf16", "fp16"]
+
+
+def require(
+    name: str, value: float, *, above: float = -math.inf, at_least: float = -math.inf, below: float = math.inf
+) -> None:
+    """Refuse a value outside its bounds, in one line that names the parameter, its value and the bound."""
+    for holds, bound in (
+        (value > above, f"above {above:g}"),
+        (value >= at_least, f"at least {at_least:g}"),
+        (value < below, "finite" if below == math.inf else f"below {below:g}"),
+    ):
+        if not holds:
+            raise MaskerError(f"{name} is {value} but must be {bound}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainSettings:
-    """How to train. `steps` overrides `epochs`; `batch_size` is what one step sees, in all processes and parts.
+class LoopSettings:
+    """What every training run has. `steps` overrides `epochs`.
 
-    The learning rate rises over the first `warmup` share of the steps and falls linearly to zero. Every `eval_every`
-    steps (by default 10 times a run) the span accuracy of held-out lines is measured and a checkpoint written; training
-    stops when it has not risen for `patience` evaluations, and the best checkpoint is the one that is kept.
-    In a share `reveal` of the spans the first pieces are shown, which the search editor needs to fill spans piece by
-    piece; `style` weighs the loss of the style classifier, which learns from a quarter of the rows beside; with 0 there
-    is none.
+    The learning rate rises to `lr` over the first `warmup` share of the steps and falls linearly to zero. Every
+    `eval_every` steps (by default 10 times per run) the held-out texts are measured; training stops after `patience`
+    evaluations without a gain (never, where it is None), and the best weights are the ones that are kept.
     """
 
     epochs: float = 3.0
     steps: int | None = None
     batch_size: int = 64
-    accumulate: int = 1
     lr: float = 2e-4
     warmup: float = 0.06
     weight_decay: float = 0.01
+    clip: float = 1.0
+    eval_every: int | None = None
+    patience: int | None = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._require("epochs", "steps", "batch_size", "lr", "clip", "eval_every", "patience", above=0)
+        self._require("weight_decay", "seed", at_least=0)
+        self._require("warmup", at_least=0, below=1)
+
+    def _require(self, *names: str, **bounds: float) -> None:
+        """The same bounds for several settings, as `require` takes them; one that is None is not checked."""
+        for name in names:
+            if (value := getattr(self, name)) is not None:
+                require(name, value, **bounds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings(LoopSettings):
+    """How to train a padded MLM. `batch_size` is what one step sees, over all processes and `accumulate` parts.
+
+    Evaluations measure the span accuracy of the `held_out` share of the lines, and write a checkpoint. In a share
+    `reveal` of the spans the first pieces are shown, which the search editor needs to fill spans piece by piece.
+    `style` weighs the loss of the style classifier, which learns from a quarter of the rows besides; with 0 there is
+    none.
+    """
+
+    accumulate: int = 1
     dropout: float = 0.1
     reveal: float = 0.4
     style: float = 0.3
-    clip: float = 1.0
-    eval_every: int | None = None
-    patience: int = 5
     held_out: float = 0.02
-    seed: int = 0
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
+    precision: Precision = "auto"
     compile: bool = False  # a minute at the start for steps that take half as long, where texts fill the window
     workers: int = 1
 
     def __post_init__(self) -> None:
-        positive = ("epochs", "batch_size", "accumulate", "lr", "clip", "patience", "workers")
-        for name in (*positive, *(n for n in ("steps", "eval_every") if getattr(self, n) is not None)):
-            if not 0 < getattr(self, name) < math.inf:
-                raise MaskerError(f"{name} is {getattr(self, name)}, but must be above 0 and finite")
-        for name in ("weight_decay", "style", "seed"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise MaskerError(f"{name} is {getattr(self, name)}, but must be at least 0")
-        for name in ("warmup", "dropout", "reveal", "held_out"):
-            if not 0 <= getattr(self, name) < 1:
-                raise MaskerError(f"{name} is {getattr(self, name)}, but must be at least 0 and below 1")
-        if self.batch_size % self.accumulate:
-            raise MaskerError(f"batch_size {self.batch_size} cannot be accumulated over {self.accumulate} equal parts")
-        if self.precision not in ("auto", "fp32", "bf16", "fp16"):
-            raise MaskerError(f"precision is '{self.precision}', but must be one of auto, fp32, bf16, fp16")
+        super().__post_init__()
+        self._require("accumulate", "workers", above=0)
+        self._require("style", at_least=0)
+        self._require("dropout", "reveal", "held_out", at_least=0, below=1)
+        if self.precision not in get_args(Precision):
+            raise unknown("precision", self.precision, list(get_args(Precision)))
+        self.part()
+
+    def part(self, processes: int = 1) -> int:
+        """How many of a step's rows a process computes at a time."""
+        parts = self.accumulate * processes
+        if self.batch_size % parts:
+            of = f"accumulate {self.accumulate}" + (f" x {processes} processes" if processes > 1 else "")
+            raise MaskerError(f"batch_size is {self.batch_size} but must be a multiple of {parts} ({of})")
+        return self.batch_size // parts

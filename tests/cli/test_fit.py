@@ -164,7 +164,7 @@ def test_corpora_that_look_alike_get_a_warning(fit: Cli, here: Path) -> None:
         ([*TWO, "--lr", "nan"], "lr is nan"),
         ([*TWO, "--dropout", "1"], "dropout is 1.0"),
         ([*TWO, "--seed", "-1"], "seed is -1"),
-        ([*TWO, "--batch-size", "10", "--accumulate", "3"], "batch_size 10"),
+        ([*TWO, "--batch-size", "10", "--accumulate", "3"], "batch_size is 10 but must be a multiple of 3"),
         ([*TWO, "--precision", "fp8"], "auto, fp32, bf16, fp16"),
         ([*TWO, "--base", "./nowhere"], "no model folder at nowhere"),
         ([*TWO, "--resume"], "no checkpoint to resume"),

@@ -70,7 +70,7 @@ def test_ngram_judge(tmp_path: Path) -> None:
 
 
 def test_transformer_judge(base: Path, tmp_path: Path) -> None:
-    training = Training(base=base, epochs=20, batch_size=8, learning_rate=2e-3)
+    training = Training(base=base, epochs=20, batch_size=8, lr=2e-3)
     steps = []
     fitted = Judge.fit(
         CORPORA, dev=DEV, kind="transformer", training=training, on_step=lambda step, of: steps.append((step, of))
@@ -111,10 +111,10 @@ def test_errors_name_the_remedy(tmp_path: Path) -> None:
         Judge.fit(CORPORA, dev={"negative": ["bad"]})
     with pytest.raises(MaskerError, match="'negative' has no lines"):
         Judge.fit(CORPORA | {"negative": []}, dev=DEV)
-    with pytest.raises(MaskerError, match="--base"):
+    with pytest.raises(MaskerError, match="give its folder as base"):
         Judge.fit(CORPORA, kind="transformer")
-    with pytest.raises(MaskerError, match="learning rate"):
-        Training(learning_rate=0)
+    with pytest.raises(MaskerError, match=r"^lr is 0 but must be above 0$"):
+        Training(lr=0)
 
 
 def test_pickles_are_not_read(base: Path, tmp_path: Path) -> None:

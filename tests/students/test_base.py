@@ -4,18 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from torch import Tensor, nn
 
 from masker.errors import MaskerError
-from masker.model.padded_mlm import PaddedMLM
-from masker.students import training as _train
 from masker.students.base import (
     CARD,
     KINDS,
-    Pair,
     Student,
-    StudentProgress,
     StudentSettings,
     is_student,
     rewrite_stream,
@@ -42,7 +36,7 @@ class Shouter(Student):
         self.asked.append(len(texts))
         return [text.upper() for text in texts]
 
-    create = fit = _save = _load = None  # type: ignore[assignment]
+    create = fit = chunk = _save = _load = None  # type: ignore[assignment]
 
 
 def test_a_stream_is_rewritten_in_order_and_in_chunks_as_it_comes() -> None:
@@ -74,82 +68,3 @@ def test_a_folder_without_a_student_is_refused(model_folder: Path, tmp_path: Pat
     (tmp_path / CARD).write_text("{")
     with pytest.raises(MaskerError, match="cannot load the student"):
         Student.from_pretrained(tmp_path)
-
-
-def test_the_encoder_sees_what_the_model_sees(family: str, maskers: Any) -> None:
-    model: PaddedMLM = maskers(family).model
-    ids = torch.tensor([[*model.vocabulary.start, 9, 10, *model.vocabulary.end, model.vocabulary.pad]])
-    attention = torch.ones_like(ids)
-    attention[0, -1] = 0
-    hidden = _train.Encoder(model.mlm)(ids, attention)
-    assert torch.allclose(hidden, model.encode(ids, attention), atol=1e-6)
-
-
-def test_no_held_out_source_is_trained_on() -> None:
-    pairs = [Pair(f"text {k % 300}", f"target {k}") for k in range(600)]
-    train, held = _train.split_pairs(pairs, None, StudentSettings(held_out=0.1))
-    assert len({pair.source for pair in held}) == 30
-    assert len(train) == 540
-    assert not {pair.source for pair in train} & {pair.source for pair in held}
-    assert _train.split_pairs(pairs, pairs[:3], StudentSettings()) == (pairs, pairs[:3])
-    assert _train.split_pairs(pairs, None, StudentSettings(held_out=0)) == (pairs, [])
-    with pytest.raises(MaskerError, match="0 pairs are too few"):
-        _train.split_pairs([], None, StudentSettings())
-
-
-def test_exact_looks_neither_at_case_nor_at_white_space() -> None:
-    pairs = [Pair("a b", "A  b"), Pair("a b", "b"), Pair("c", "d")]
-    score = _train.score(lambda texts: ["a b", "a b", "d"], pairs, 0.5)
-    assert (round(score.exact, 1), round(score.keep_only, 1), score.loss) == (66.7, 66.7, 0.5)
-
-
-def test_padded_rows() -> None:
-    table = _train.padded([[1, 2], [], [3, 4, 5]], -1, torch.device("cpu"))
-    assert table.tolist() == [[1, 2, -1], [-1, -1, -1], [3, 4, 5]]
-
-
-class Number(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.value = nn.Parameter(torch.zeros(()))
-
-
-def run(scores: list[_train.Score], **options: Any) -> tuple[float, dict[str, Any], list[StudentProgress]]:
-    """Train one number upwards without end, with these scores at the evaluations."""
-    module, reports, left = Number(), list[StudentProgress](), iter(scores)
-
-    def loss(rows: Tensor, longest: int) -> Tensor:
-        assert longest == max(int(row) % 7 + 1 for row in rows)
-        return -module.value
-
-    settings = StudentSettings(**{"steps": 40, "eval_every": 10, "lr": 0.1, "warmup": 0, "batch_size": 4, **options})
-    made = _train.train(
-        module, [k % 7 + 1 for k in range(30)], loss, lambda: next(left), settings=settings,
-        device=torch.device("cpu"), report=reports.append,
-    )  # fmt: skip
-    return float(module.value.detach()), made, reports
-
-
-def test_the_best_weights_are_kept_and_ties_go_to_the_lower_loss() -> None:
-    tie = [_train.Score(50, 0, 1.0), _train.Score(60, 0, 2.0), _train.Score(60, 0, 1.0), _train.Score(60, 0, 3.0)]
-    value, made, reports = run(tie)
-    assert made["best_step"] == 30
-    assert made["scores"] == {"exact": 60, "keep_only": 0, "loss": 1.0}
-    assert [(p.step, p.exact, p.best) for p in reports if p.evaluated] == [
-        (10, 50, 50), (20, 60, 60), (30, 60, 60), (40, 60, 60)
-    ]  # fmt: skip
-    assert value < run([_train.Score(k, 0, 1.0) for k in range(4)])[0]
-
-
-def test_training_stops_when_nothing_is_gained() -> None:
-    _, made, _ = run([_train.Score(50, 0, 1.0)] * 4, patience=2)
-    assert (made["steps"], made["best_step"]) == (30, 10)
-
-
-def test_a_loss_that_explodes_is_one_line() -> None:
-    with pytest.raises(MaskerError, match=r"the loss is nan after step 10; lower --lr, it is 0\.001"):
-        _train.train(
-            Number(), [1, 2], lambda rows, longest: torch.tensor(torch.nan, requires_grad=True), None,
-            settings=StudentSettings(steps=20, lr=0.001, eval_every=20), device=torch.device("cpu"),
-            report=lambda _: None,
-        )  # fmt: skip

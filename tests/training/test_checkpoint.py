@@ -9,8 +9,9 @@ from masker.errors import MaskerError
 from masker.model import folder as _files
 from masker.model.padded_mlm import PaddedMLM
 from masker.training import checkpoint
-from masker.training.checkpoint import Log, State
+from masker.training.checkpoint import Log
 from masker.training.fit import fit
+from masker.training.progress import Score, State
 from masker.training.settings import TrainSettings
 
 
@@ -30,10 +31,11 @@ def adam(model: PaddedMLM, steps: int = 0) -> torch.optim.Optimizer:
 
 def test_round_trip(model: PaddedMLM, base: Path, tmp_path: Path) -> None:
     optimizer = adam(model, 3)
-    checkpoint.save(tmp_path, model, optimizer, State(step=3, best=1.5, best_step=2), {"data": "x"}, best=True)
+    state = State(step=3, newest=Score(1, 0.4), best=Score(1.5, 0.2, {"style_accuracy": 50.0}), best_step=2)
+    checkpoint.save(tmp_path, model, optimizer, state, {"data": "x"}, best=True)
     other = PaddedMLM.from_pretrained(base)
     fresh = adam(other)
-    assert checkpoint.load(tmp_path, other, fresh, {"data": "x"}) == State(step=3, best=1.5, best_step=2)
+    assert checkpoint.load(tmp_path, other, fresh, {"data": "x"}) == state
     for a, b in zip(model.parameters(), other.parameters(), strict=True):
         assert torch.equal(a, b)
         for moment in ("step", "exp_avg", "exp_avg_sq"):
@@ -121,15 +123,6 @@ def test_a_run_removes_only_what_is_its_own(tmp_path: Path, base: Path) -> None:
     assert not list(tmp_path.glob("checkpoints/step-*"))
     assert not list(tmp_path.glob("tensorboard/*.old"))
     assert [json.loads(line)["step"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()] == [1, 2]
-
-
-def test_note_finds_the_best_and_breaks_ties_by_loss() -> None:
-    state, improved = State(), []
-    for step, (accuracy, loss) in enumerate([(5, 2.0), (4, 1.0), (5, 2.5), (5, 1.9), (5, 1.9), (6, 9.0)], 1):
-        state.step = step
-        improved.append(state.note(accuracy, loss))
-    assert improved == [True, False, False, True, False, True]
-    assert (state.best, state.best_step, state.stale) == (6, 6, 0)
 
 
 def test_the_log_drops_what_is_after_the_step_and_half_a_line(tmp_path: Path) -> None:

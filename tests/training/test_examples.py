@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from masker.core.padding import IGNORE, Frame, Masked, span_weights
+from masker.core.padding import IGNORE, Frame, Masked
 from masker.core.spans import enumerate_spans
 from masker.core.text import Text, Word
 from masker.core.vocabulary import Vocabulary
 from masker.training import examples
 from masker.training.examples import EncodedCorpus, encode_corpora, order, segment
+from masker.training.masking import span_weights
 
 TEXT = "marie curie was n't born in poland !"  # curie, n't: words of two and three pieces
 WORDS = ["the", "food", "curie", "n't", ",", ".", "!", "café", "☕", "[MASK]", "\x00", "don't", "(really)", "2.5"]
@@ -24,10 +25,10 @@ def frame(vocabulary: Vocabulary, n_p: int = 4) -> Frame:
     return Frame(tuple(vocabulary.start), tuple(vocabulary.end), vocabulary.mask, vocabulary.pad, n_p)
 
 
-def draw(pile: EncodedCorpus, vocabulary: Vocabulary, *, seed: int = 0, rows: Sequence[int] | None = None,
+def draw(corpus: EncodedCorpus, vocabulary: Vocabulary, *, seed: int = 0, rows: Sequence[int] | None = None,
          domains: bool = True, n_p: int = 4) -> Masked:  # fmt: skip
-    chosen = torch.arange(len(pile)) if rows is None else torch.tensor(rows)
-    return pile.draw(chosen, frame(vocabulary, n_p), torch.Generator().manual_seed(seed), domains=domains)
+    chosen = torch.arange(len(corpus)) if rows is None else torch.tensor(rows)
+    return corpus.draw(chosen, frame(vocabulary, n_p), torch.Generator().manual_seed(seed), domains=domains)
 
 
 def filled(masked: Masked, vocabulary: Vocabulary, row: int) -> list[int]:
@@ -41,30 +42,30 @@ def filled(masked: Masked, vocabulary: Vocabulary, row: int) -> list[int]:
     return [i for i in ids.tolist() if i not in around]
 
 
-# -- the pile ----------------------------------------------------------------------------------------------------------
+# -- the corpus --------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(texts, min_size=1, max_size=5))
-def test_a_pile_holds_what_reading_gives(vocabularies: dict[str, Vocabulary], sources: list[str]) -> None:
+def test_a_corpus_holds_what_reading_gives(vocabularies: dict[str, Vocabulary], sources: list[str]) -> None:
     for family in ("bert", "roberta"):
         vocabulary = vocabularies[family]
-        pile = encode_corpora(vocabulary, [(sources, 7)], window=1000)
+        corpus = encode_corpora(vocabulary, [(sources, 7)], window=1000)
         read = [text for text in map(vocabulary.read, sources) if text.words]
-        assert len(pile) == len(read)
+        assert len(corpus) == len(read)
         for row, text in enumerate(read):
-            lo, hi = int(pile.lo[row]), int(pile.hi[row])
-            assert pile.flat[lo:hi].tolist() == text.pieces
-            assert (pile.begins[lo : hi + 1].nonzero().flatten()).tolist() == text.bounds
-        assert (pile.domain == 7).all()
+            lo, hi = int(corpus.lo[row]), int(corpus.hi[row])
+            assert corpus.flat[lo:hi].tolist() == text.pieces
+            assert (corpus.begins[lo : hi + 1].nonzero().flatten()).tolist() == text.bounds
+        assert (corpus.domain == 7).all()
 
 
 def test_domains_follow_their_texts(vocabulary: Vocabulary) -> None:
-    pile = encode_corpora(vocabulary, [(["the food", "it"], 5), ([], 6), (["the staff"], 7)], window=50)
-    assert pile.domain.tolist() == [5, 5, 7]
+    corpus = encode_corpora(vocabulary, [(["the food", "it"], 5), ([], 6), (["the staff"], 7)], window=50)
+    assert corpus.domain.tolist() == [5, 5, 7]
 
 
-def test_a_pile_of_nothing(vocabulary: Vocabulary) -> None:
+def test_a_corpus_of_nothing(vocabulary: Vocabulary) -> None:
     assert len(encode_corpora(vocabulary, [(["", "  "], 5)], window=50)) == 0
     assert len(encode_corpora(vocabulary, [], window=50)) == 0
 
@@ -72,29 +73,29 @@ def test_a_pile_of_nothing(vocabulary: Vocabulary) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(texts, min_size=1, max_size=4), st.integers(4, 12))
 def test_windows_cover_everything_once(vocabulary: Vocabulary, sources: list[str], window: int) -> None:
-    pile = encode_corpora(vocabulary, [(sources, 1)], window=window)
+    corpus = encode_corpora(vocabulary, [(sources, 1)], window=window)
     whole = [text for text in map(vocabulary.read, sources) if text.words]
-    rows = list(zip(pile.lo.tolist(), pile.hi.tolist(), strict=True))
-    assert [i for lo, hi in rows for i in range(lo, hi)] == list(range(pile.pieces))
+    rows = list(zip(corpus.lo.tolist(), corpus.hi.tolist(), strict=True))
+    assert [i for lo, hi in rows for i in range(lo, hi)] == list(range(corpus.pieces))
     assert all(0 < hi - lo <= window for lo, hi in rows)
     ends = np.cumsum([len(text.pieces) for text in whole]).tolist()
     assert set(ends) <= {hi for _, hi in rows}  # no row spans two texts
     longest = max((len(word.pieces) for text in whole for word in text.words), default=0)
     if longest <= window:
-        assert all(pile.begins[lo] for lo, _ in rows)  # cut at words
+        assert all(corpus.begins[lo] for lo, _ in rows)  # cut at words
 
 
 def test_a_word_longer_than_the_window_is_cut(vocabulary: Vocabulary) -> None:
-    pile = encode_corpora(vocabulary, [(["the " + "x1" * 20 + " food ."], vocabulary.domain("positive"))], window=10)
-    assert pile.hi[-1] == pile.pieces
+    corpus = encode_corpora(vocabulary, [(["the " + "x1" * 20 + " food ."], vocabulary.domain("positive"))], window=10)
+    assert corpus.hi[-1] == corpus.pieces
     for domains in (True, False):
         for seed in range(20):
-            masked = draw(pile, vocabulary, seed=seed, domains=domains)
-            for row in range(len(pile)):
-                assert filled(masked, vocabulary, row) == pile.flat[pile.lo[row] : pile.hi[row]].tolist()
+            masked = draw(corpus, vocabulary, seed=seed, domains=domains)
+            for row in range(len(corpus)):
+                assert filled(masked, vocabulary, row) == corpus.flat[corpus.lo[row] : corpus.hi[row]].tolist()
 
 
-def test_processes_give_the_same_pile(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_give_the_same_corpus(vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examples, "_BLOCK", 7)
     sources = [f"the food was {k} [MASK] terrible ." for k in range(40)]
     one, two = (encode_corpora(vocabulary, [(sources, 5)], window=6, workers=n) for n in (1, 2))
@@ -125,8 +126,8 @@ def unprotected(text: Text) -> list[tuple[int, int]]:
 
 def test_spans_are_those_of_scoring_and_drawn_by_their_weights(vocabulary: Vocabulary) -> None:
     text, draws = vocabulary.read(TEXT), 6000
-    pile = encode_corpora(vocabulary, [(["it was .", TEXT, "the food"], 5)], window=50)
-    masked = draw(pile, vocabulary, rows=[1] * draws)
+    corpus = encode_corpora(vocabulary, [(["it was .", TEXT, "the food"], 5)], window=50)
+    masked = draw(corpus, vocabulary, rows=[1] * draws)
     start = len(vocabulary.start) + 1
     found: Counter[tuple[int, int]] = Counter()
     for row in range(draws):
@@ -145,10 +146,10 @@ def test_spans_are_those_of_scoring_and_drawn_by_their_weights(vocabulary: Vocab
 @settings(max_examples=60, deadline=None)
 @given(st.lists(texts, min_size=1, max_size=6), st.integers(1, 5), st.integers(0, 999))
 def test_one_span_of_whole_words(vocabulary: Vocabulary, sources: list[str], n_p: int, seed: int) -> None:
-    pile = encode_corpora(vocabulary, [(sources, vocabulary.domain("positive"))], window=1000)
-    if not len(pile):
+    corpus = encode_corpora(vocabulary, [(sources, vocabulary.domain("positive"))], window=1000)
+    if not len(corpus):
         return
-    masked = draw(pile, vocabulary, seed=seed, n_p=n_p)
+    masked = draw(corpus, vocabulary, seed=seed, n_p=n_p)
     read = [text for text in map(vocabulary.read, sources) if text.words]
     at = len(vocabulary.start)
     for row, text in enumerate(read):
@@ -174,10 +175,10 @@ def test_one_span_of_whole_words(vocabulary: Vocabulary, sources: list[str], n_p
 @settings(max_examples=60, deadline=None)
 @given(st.lists(texts, min_size=1, max_size=5), st.integers(1, 6), st.integers(0, 999))
 def test_several_spans_that_do_not_touch(vocabulary: Vocabulary, sources: list[str], n_p: int, seed: int) -> None:
-    pile = encode_corpora(vocabulary, [(sources, 0)], window=1000)
-    if not len(pile):
+    corpus = encode_corpora(vocabulary, [(sources, 0)], window=1000)
+    if not len(corpus):
         return
-    masked = draw(pile, vocabulary, seed=seed, domains=False, n_p=n_p)
+    masked = draw(corpus, vocabulary, seed=seed, domains=False, n_p=n_p)
     read = [text for text in map(vocabulary.read, sources) if text.words]
     for row, text in enumerate(read):
         assert filled(masked, vocabulary, row) == text.pieces
@@ -200,25 +201,25 @@ def test_about_15_percent_are_masked_and_every_piece_can_be(vocabulary: Vocabula
     rng = np.random.default_rng(0)
     words = ["the", "food", "was", "terrible", "curie", ".", "staff"]
     sources = [" ".join(rng.choice(words, size)) for size in rng.integers(8, 60, 50)]
-    pile = encode_corpora(vocabulary, [(sources, 0)], window=1000)
-    hit = torch.zeros(pile.pieces)
+    corpus = encode_corpora(vocabulary, [(sources, 0)], window=1000)
+    hit = torch.zeros(corpus.pieces)
     real = spans = 0
     draws = 200
     for seed in range(draws):
-        masked = draw(pile, vocabulary, seed=seed, domains=False, n_p=n_p)
+        masked = draw(corpus, vocabulary, seed=seed, domains=False, n_p=n_p)
         wanted = (masked.targets != IGNORE) & (masked.targets != vocabulary.pad)
         real += int(wanted.sum())
         spans += int((masked.targets[:, ::n_p] != IGNORE).sum())
         for row in (0, 1, 2):  # where the hits are
-            at = int(pile.lo[row]) - len(vocabulary.start)
+            at = int(corpus.lo[row]) - len(vocabulary.start)
             for slots, good in zip(masked.slots[row].view(-1, n_p), wanted[row].view(-1, n_p), strict=True):
                 width = int(good.sum())
                 hit[int(slots[0]) + at : int(slots[0]) + at + width] += 1
                 at -= n_p - width if masked.ids[row, slots[0]] == vocabulary.mask else 0
-    share = real / draws / pile.pieces
+    share = real / draws / corpus.pieces
     assert 0.11 < share < 0.19, share
-    assert spans / draws > pile.pieces / segment(n_p) * 0.8
-    assert (hit[: int(pile.hi[2])] > 0).all(), "a piece is never masked"
+    assert spans / draws > corpus.pieces / segment(n_p) * 0.8
+    assert (hit[: int(corpus.hi[2])] > 0).all(), "a piece is never masked"
 
 
 # -- batches -----------------------------------------------------------------------------------------------------------
@@ -261,19 +262,19 @@ def test_rows_of_one_size_lose_no_piece_and_only_the_spans_without_room(
     vocabularies: dict[str, Vocabulary], length: int
 ) -> None:
     vocabulary = vocabularies["bert"]
-    pile = encode_corpora(vocabulary, [([" ".join([TEXT] * k) for k in (1, 2, 2, 3)], 0)], window=26)
+    corpus = encode_corpora(vocabulary, [([" ".join([TEXT] * k) for k in (1, 2, 2, 3)], 0)], window=26)
     masks, n_p, full = 8, 4, 0
     for seed in range(30):
-        masked = pile.draw(
-            torch.arange(len(pile)), frame(vocabulary), torch.Generator().manual_seed(seed), domains=False,
+        masked = corpus.draw(
+            torch.arange(len(corpus)), frame(vocabulary), torch.Generator().manual_seed(seed), domains=False,
             size=(length, masks),
         )  # fmt: skip
-        assert masked.ids.shape == (len(pile), length)
-        assert masked.slots.shape == (len(pile), masks)
-        for row in range(len(pile)):
-            assert filled(masked, vocabulary, row) == pile.flat[pile.lo[row] : pile.hi[row]].tolist()
+        assert masked.ids.shape == (len(corpus), length)
+        assert masked.slots.shape == (len(corpus), masks)
+        for row in range(len(corpus)):
+            assert filled(masked, vocabulary, row) == corpus.flat[corpus.lo[row] : corpus.hi[row]].tolist()
             spans = int((masked.targets[row] != IGNORE).sum()) // n_p
-            wanted = max(1, round(int(pile.hi[row] - pile.lo[row]) / segment(n_p)))
+            wanted = max(1, round(int(corpus.hi[row] - corpus.lo[row]) / segment(n_p)))
             full += spans == wanted
             room = length - int(masked.attention[row].sum())
             assert spans == wanted or room < n_p  # or it lay inside one long word, which this text has none of
@@ -283,8 +284,8 @@ def test_rows_of_one_size_lose_no_piece_and_only_the_spans_without_room(
 @pytest.mark.parametrize("domains", [False, True])
 def test_batches_of_one_size_do_not_wait_for_the_device(vocabularies: dict[str, Vocabulary], domains: bool) -> None:
     """On the device "meta" no number can be read."""
-    pile = encode_corpora(vocabularies["bert"], [([TEXT], 0)], window=26)
-    away = pile.to(torch.device("meta"))
+    corpus = encode_corpora(vocabularies["bert"], [([TEXT], 0)], window=26)
+    away = corpus.to(torch.device("meta"))
     masked = away.draw(torch.arange(1, device="meta"), frame(vocabularies["bert"]), None, domains=domains,
                        revealed=0.3, size=(40, 8 if not domains else 4))  # type: ignore[arg-type]  # fmt: skip
     assert masked.ids.shape == (1, 40)

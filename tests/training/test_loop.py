@@ -1,118 +1,25 @@
-import json
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from conftest import make_model
 from hypothesis import given
 from hypothesis import strategies as st
-from toy import CORPORA
+from torch import Tensor, nn
 
 from masker.errors import MaskerError
-from masker.model.padded_mlm import PaddedMLM
-from masker.training import loop
-from masker.training.examples import EncodedCorpus, encode_corpora
-from masker.training.fit import fit, pretrain
-from masker.training.loop import Progress, Result, set_dropout, span_accuracy, train
-from masker.training.settings import TrainSettings
+from masker.training.loop import Schedule, adamw, set_dropout, teach, warm_up_and_decay
+from masker.training.progress import Progress, Score, State
+from masker.training.settings import LoopSettings
+from masker.training.task import RowsTask
 
-SHORT = TrainSettings(steps=40, batch_size=16, eval_every=10, patience=99)
-
-
-def weights(folder: Path) -> bytes:
-    return (folder / "model.safetensors").read_bytes()
-
-
-def metrics(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-
-
-@pytest.fixture
-def run(base: Path, tmp_path: Path) -> Callable[..., Result]:
-    """Train a fresh tiny model, without saving it, in the folder of that name."""
-
-    def go(name: str, settings: TrainSettings, *, domains: bool = True, resume: bool = False,
-           report: Callable[[Progress], None] = lambda _: None) -> tuple[PaddedMLM, Result]:  # fmt: skip
-        torch.manual_seed(0)
-        model = PaddedMLM.from_pretrained(base)
-        model.add_domains(list(CORPORA))
-        texts = [(lines, model.vocabulary.domain(name)) for name, lines in CORPORA.items()]
-        if not domains:  # texts of one to four lines, so that they hold different numbers of spans
-            texts = [([" ".join(lines[k : k + 1 + k % 4]) for k in range(80)], token) for lines, token in texts]
-        pile = encode_corpora(model.vocabulary, texts, window=32)
-        held = encode_corpora(model.vocabulary, [(lines[::8], token) for lines, token in texts], window=32)
-        result = train(model, pile, held, settings, domains=domains, out=tmp_path / name, resume=resume, report=report)
-        return model, result
-
-    return go  # type: ignore[return-value]
-
-
-# -- learning ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("learn", [fit, pretrain])
-def test_it_learns(
-    base: Path, tmp_path: Path, learn: Callable[..., PaddedMLM], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "EVALUATED_SPANS", 200)
-    settings = TrainSettings(steps=120, batch_size=32, lr=3e-3, dropout=0.0, eval_every=4, patience=999)
-    learn(CORPORA, tmp_path, base=base, settings=settings)
-    first, *_, last = metrics(tmp_path)
-    assert last["loss"] < 0.4 * first["loss"]
-    assert last["held_out_loss"] < 0.4 * first["held_out_loss"]
-    assert first["span_accuracy"] < 10
-    assert last["span_accuracy"] > 30
-
-
-def test_a_seed_decides_everything(base: Path, tmp_path: Path) -> None:
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        fit(CORPORA, tmp_path / name, base=base, settings=replace(SHORT, steps=12, seed=seed))
-        torch.rand(3)  # what happens outside does not matter
-    assert weights(tmp_path / "a") == weights(tmp_path / "b") != weights(tmp_path / "c")
-
-
-@pytest.mark.parametrize("domains", [True, False])
-def test_accumulating_gives_the_loss_of_one_batch(run: Any, tmp_path: Path, domains: bool) -> None:
-    """Also where the parts hold different numbers of spans."""
-    settings = replace(SHORT, steps=6, eval_every=1, dropout=0.0, precision="fp32")
-    whole, _ = run("whole", settings, domains=domains)
-    parts, _ = run("parts", replace(settings, accumulate=8), domains=domains)
-    for a, b in zip(metrics(tmp_path / "whole"), metrics(tmp_path / "parts"), strict=True):
-        assert b["loss"] == pytest.approx(a["loss"], abs=1e-4)
-    for p, q in zip(whole.parameters(), parts.parameters(), strict=True):
-        assert torch.allclose(p, q, atol=1e-4)
-
-
-def test_every_epoch_shows_every_text(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[int] = []
-    real = EncodedCorpus.draw
-
-    def draw(self: EncodedCorpus, rows: torch.Tensor, *arguments: Any, **kw: Any) -> Any:
-        if len(rows) == 16:  # not an evaluation
-            shown.extend(rows.tolist())
-        return real(self, rows, *arguments, **kw)
-
-    monkeypatch.setattr(EncodedCorpus, "draw", draw)
-    run("x", TrainSettings(epochs=2, batch_size=16, eval_every=100))
-    assert len(shown) == 320
-    assert sorted(shown[:160]) == sorted(shown[160:]) == list(range(160))
-    assert shown[:160] != shown[160:]
-
-
-def test_dropout_is_what_the_settings_say(base: Path) -> None:
-    model = PaddedMLM.from_pretrained(base)
-    set_dropout(model, 0.25)
-    shares = {m.p for m in model.modules() if isinstance(m, torch.nn.Dropout)}
-    assert shares == {0.25}
+# -- the schedule ------------------------------------------------------------------------------------------------------
 
 
 @given(st.integers(1, 500), st.floats(0, 0.99))
 def test_the_rate_rises_and_falls(steps: int, warmup: float) -> None:
-    rates = [loop._schedule(step, steps, warmup) for step in range(steps)]
+    rates = [warm_up_and_decay(step, steps, warmup) for step in range(steps)]
     top = rates.index(max(rates))
     assert rates[: top + 1] == sorted(rates[: top + 1])
     assert rates[top:] == sorted(rates[top:], reverse=True)
@@ -121,150 +28,120 @@ def test_the_rate_rises_and_falls(steps: int, warmup: float) -> None:
         assert max(rates) == 1
 
 
-# -- evaluating, stopping, keeping the best ----------------------------------------------------------------------------
+def test_steps_are_those_of_the_epochs_unless_they_are_given() -> None:
+    lengths = np.arange(30)
+    assert Schedule(lengths, LoopSettings(epochs=1.5, batch_size=4)).steps == 11  # 7 batches, 2 rows are left over
+    assert Schedule(lengths, LoopSettings(epochs=0.01, batch_size=4)).steps == 1
+    assert Schedule(lengths, LoopSettings(epochs=3, batch_size=64)).steps == 3
+    assert Schedule(lengths, LoopSettings(epochs=3, steps=5)).steps == 5
 
 
-@pytest.fixture
-def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, torch.Tensor]]]:
-    """Span accuracies 10, 30, 20, 20, 15, ... and the weights that they were measured with."""
-    seen: list[dict[str, torch.Tensor]] = []
-
-    def measure(model: PaddedMLM, *_: Any, **__: Any) -> tuple[float, float]:
-        assert not model.training
-        seen.append({name: p.detach().clone() for name, p in model.named_parameters()})
-        return ([10.0, 30.0, 20.0, 20.0, 15.0] + [1.0] * 99)[len(seen) - 1], 1.0
-
-    monkeypatch.setattr(loop, "span_accuracy", measure)
-    return seen
+def test_a_run_can_be_taken_up_at_any_step() -> None:
+    settings = LoopSettings(steps=20, batch_size=4)
+    through = Schedule(np.arange(30), settings)
+    seen = [through.rows(step).tolist() for step in range(20)]
+    for step in (19, 3, 7, 6):
+        assert Schedule(np.arange(30), settings).rows(step).tolist() == seen[step]
+    first, second = ({row for batch in part for row in batch} for part in (seen[:7], seen[7:14]))
+    assert first != second  # other rows are left out
 
 
-def test_it_stops_early_and_keeps_the_best(run: Any, scripted: list[dict[str, torch.Tensor]]) -> None:
-    model, result = run("x", replace(SHORT, steps=100, eval_every=5, patience=3))
-    assert (result.steps, result.best_step, result.span_accuracy, result.stopped_early) == (25, 10, 30.0, True)
-    for name, parameter in model.named_parameters():
-        assert torch.equal(parameter, scripted[1][name][: len(parameter)])  # there is more room while training
+def test_evaluations_are_ten_in_a_run_or_as_often_as_wanted_and_always_at_the_end() -> None:
+    def after(**options: Any) -> list[int]:
+        schedule = Schedule(np.arange(30), LoopSettings(batch_size=4, **options))
+        return [done for done in range(1, schedule.steps + 1) if schedule.evaluates(done)]
+
+    assert after(steps=50) == [*range(5, 51, 5)]
+    assert after(steps=7, eval_every=3) == [3, 6, 7]
+    assert after(steps=3) == [1, 2, 3]
 
 
-def test_it_runs_to_the_end_and_keeps_the_best(run: Any, scripted: list[dict[str, torch.Tensor]]) -> None:
-    model, result = run("x", replace(SHORT, steps=23, eval_every=5, patience=99))
-    assert (result.steps, result.best_step, result.stopped_early) == (23, 10, False)
-    assert len(scripted) == 5  # at 5, 10, 15, 20 and at the end
-    for name, parameter in model.named_parameters():
-        assert torch.equal(parameter, scripted[1][name][: len(parameter)])  # there is more room while training
+def test_a_run_ends_with_its_steps_or_its_patience() -> None:
+    patient, endless = (Schedule(np.arange(9), LoopSettings(steps=9, patience=n)) for n in (3, None))
+    assert [patient.ends(State(step=8, stale=stale)) for stale in (2, 3)] == [False, True]
+    assert [endless.ends(State(step=step, stale=99)) for step in (8, 9)] == [False, True]
 
 
-def test_span_accuracy_counts_whole_spans(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An oracle that gets one piece of every fourth span wrong is right on 75 %."""
-    model = PaddedMLM.from_pretrained(base)
-    pile = encode_corpora(model.vocabulary, [(CORPORA["negative"], 1)], window=32)
-    asked: list[Any] = []
-    real = EncodedCorpus.draw
-    monkeypatch.setattr(EncodedCorpus, "draw", lambda *a, **kw: asked.append(real(*a, **kw)) or asked[-1])
-
-    def oracle(ids: torch.Tensor, attention: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
-        logits = torch.nn.functional.one_hot(asked[-1].targets.clamp(min=0), 400).float() * 50
-        logits[::4, 2] = 0.0
-        logits[::4, 2, 399] = 50.0
-        return logits
-
-    stub = SimpleNamespace(device=torch.device("cpu"), frame=model.frame)
-    accuracy, _ = span_accuracy(
-        type("Oracle", (), {"__call__": lambda self, *a: oracle(*a), **vars(stub)})(), pile, domains=True, batch=40
-    )
-    assert accuracy == pytest.approx(75.0)
-    assert sum(len(m.ids) for m in asked) >= loop.EVALUATED_SPANS
+# -- the optimizer -----------------------------------------------------------------------------------------------------
 
 
-# -- what is written ---------------------------------------------------------------------------------------------------
+def test_only_matrices_decay() -> None:
+    module = nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3))
+    decaying, others = adamw(module, LoopSettings(weight_decay=0.5), torch.device("cpu")).param_groups
+    assert (decaying["weight_decay"], [p.shape for p in decaying["params"]]) == (0.5, [(3, 2)])
+    assert (others["weight_decay"], [p.shape for p in others["params"]]) == (0, [(3,)] * 3)
 
 
-def test_metrics_and_events(run: Any, tmp_path: Path) -> None:
-    reports: list[Progress] = []
-    run("x", replace(SHORT, steps=25), report=reports.append)
-    lines = metrics(tmp_path / "x")
-    assert [line["step"] for line in lines] == [10, 20, 25]
-    for line in lines:
-        assert {"step", "loss", "span_accuracy", "held_out_loss", "tokens_per_second", "lr", "seconds"} <= set(line)
-        assert all(math.isfinite(value) for value in line.values())
-        assert line["tokens_per_second"] > 0
-    (events,) = (tmp_path / "x" / "tensorboard").iterdir()
-    assert events.name.startswith("events.out.tfevents")
-    assert b"span_accuracy" in events.read_bytes()
-    assert [(r.step, r.steps, r.evaluated) for r in reports] == [(10, 25, True), (20, 25, True), (25, 25, True)]
-    assert [r.loss for r in reports] == pytest.approx([line["loss"] for line in lines], abs=1e-5)
+def test_dropout_is_what_the_settings_say() -> None:
+    model = make_model()
+    set_dropout(model, 0.25)
+    assert {m.p for m in model.modules() if isinstance(m, nn.Dropout)} == {0.25}
 
 
-# -- refusals ----------------------------------------------------------------------------------------------------------
+# -- the loop ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_loss_that_is_no_number_stops_it(run: Any, tmp_path: Path) -> None:
-    with pytest.raises(MaskerError, match=r"the loss is nan after step \d+; lower --lr, it is 1e\+30"):
-        run("x", replace(SHORT, lr=1e30, clip=1e30))
+class Number(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.value = nn.Parameter(torch.zeros(()))
 
 
-def test_nothing_to_train_on_or_to_measure_with(base: Path, tmp_path: Path) -> None:
-    model = PaddedMLM.from_pretrained(base)
-    some, none = (encode_corpora(model.vocabulary, [(lines, 0)], window=32) for lines in (CORPORA["negative"], [" "]))
-    for pile, held in ((some, none), (none, some)):
-        with pytest.raises(MaskerError, match="texts to train on"):
-            train(model, pile, held, SHORT, domains=False, out=tmp_path / "x")
-    assert not (tmp_path / "x").exists()
+def run(scores: list[Score], **options: Any) -> tuple[float, State, list[Progress]]:
+    """Train one number upwards without end, with these scores at the evaluations."""
+    module, reports, left = Number(), list[Progress](), iter(scores)
+
+    def loss(rows: Tensor, longest: int) -> Tensor:
+        assert longest == max(int(row) % 7 + 1 for row in rows)
+        return -module.value
+
+    lengths = np.array([k % 7 + 1 for k in range(30)])
+    settings = LoopSettings(**{"steps": 40, "eval_every": 10, "lr": 0.1, "warmup": 0, "batch_size": 4, **options})
+    task = RowsTask(module, lengths, loss, (lambda: next(left)) if scores else None, torch.device("cpu"))
+    state = teach(task, settings, report=reports.append)
+    assert not module.training
+    return float(module.value.detach()), state, reports
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU can do fp16")
-def test_fp16_needs_a_gpu(run: Any) -> None:
-    with pytest.raises(MaskerError, match="cannot train with the precision fp16"):
-        run("x", replace(SHORT, precision="fp16"))
+def test_the_best_weights_are_kept_and_ties_go_to_the_lower_loss() -> None:
+    value, state, reports = run([Score(50, 1.0), Score(60, 2.0), Score(60, 1.0), Score(60, 3.0)])
+    assert state.best_step == 30
+    assert state.best == Score(60, 1.0)
+    assert [(p.step, p.newest.value, p.best.value) for p in reports if p.evaluated and p.newest and p.best] == [
+        (10, 50, 50), (20, 60, 60), (30, 60, 60), (40, 60, 60)
+    ]  # fmt: skip
+    assert value < run([Score(k, 1.0) for k in range(4)])[0]
 
 
-# -- resuming ----------------------------------------------------------------------------------------------------------
+def test_without_a_measure_the_last_weights_are_kept() -> None:
+    value, state, reports = run([])
+    assert (state.step, state.best, state.best_step) == (40, None, 0)
+    assert value == run([Score(k, 1.0) for k in range(4)])[0]
+    assert [p.step for p in reports] == [10, 20, 30, 40]
+    assert all(p.newest is None and p.tokens_per_second > 0 for p in reports)
 
 
-class Stop(Exception):
-    pass
+def test_training_stops_when_nothing_is_gained() -> None:
+    _, state, _ = run([Score(50, 1.0)] * 4, patience=2)
+    assert (state.step, state.best_step) == (30, 10)
 
 
-@pytest.mark.parametrize("domains", [True, False])
-def test_a_run_stopped_again_and_again_ends_as_an_unbroken_one(run: Any, tmp_path: Path, domains: bool) -> None:
-    whole, result = run("whole", SHORT, domains=domains)
-    for k, stop_at in enumerate((12, 20, 33)):  # between checkpoints, and at one
-
-        def stop(progress: Progress, at: int = stop_at) -> None:
-            if progress.step >= at:
-                raise Stop
-
-        with pytest.raises(Stop):
-            run("broken", SHORT, domains=domains, resume=k > 0, report=stop)
-        torch.rand(5)
-    broken, again = run("broken", replace(SHORT, workers=2), domains=domains, resume=True)
-    assert (again.steps, again.best_step, again.span_accuracy) == (result.steps, result.best_step, result.span_accuracy)
-    for p, q in zip(whole.parameters(), broken.parameters(), strict=True):
-        assert torch.equal(p, q)
-    shared = [
-        {k: m[k] for k in ("step", "loss", "span_accuracy", "held_out_loss")} for m in metrics(tmp_path / "broken")
-    ]
-    assert shared == [{k: m[k] for k in shared[0]} for m in metrics(tmp_path / "whole")]
+def test_a_loss_that_explodes_is_one_line() -> None:
+    settings = LoopSettings(steps=20, lr=0.001, eval_every=20)
+    nan = torch.tensor(torch.nan, requires_grad=True)
+    task = RowsTask(Number(), np.array([1, 2]), lambda rows, longest: nan, None, torch.device("cpu"))
+    with pytest.raises(MaskerError, match=r"the loss is nan after step 10; lower lr, it is 0\.001"):
+        teach(task, settings)
 
 
-def test_resuming_with_something_else_is_refused(base: Path, tmp_path: Path) -> None:
-    def stop(progress: Progress) -> None:
-        raise Stop
+def test_the_seed_decides_what_is_dropped() -> None:
+    def weights(seed: int) -> list[float]:
+        module = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5))
+        with torch.no_grad():
+            module[0].weight.fill_(0.5)  # type: ignore[operator]
+            module[0].bias.zero_()  # type: ignore[operator]
+        task = RowsTask(module, np.ones(8), lambda rows, _: module(torch.ones(4)).sum(), None, torch.device("cpu"))
+        teach(task, LoopSettings(steps=5, seed=seed))
+        return module[0].weight.flatten().tolist()  # type: ignore[operator]
 
-    with pytest.raises(Stop):
-        fit(CORPORA, tmp_path, base=base, settings=SHORT, report=stop)
-    other = {**CORPORA, "positive": [*CORPORA["positive"][:-1], "the food was nice ."]}
-    swapped = {"negative": CORPORA["positive"], "positive": CORPORA["negative"]}
-    for corpora, options, named in (
-        (other, {}, "data"),
-        (swapped, {}, "data"),
-        (CORPORA, {"settings": replace(SHORT, lr=1e-3)}, "lr"),
-        (CORPORA, {"settings": replace(SHORT, steps=50)}, "steps"),
-        (CORPORA, {"n_p": 3}, "n_p"),
-        (CORPORA, {"size": "tiny"}, "model"),
-        (CORPORA, {"window": 16}, "window"),
-    ):
-        with pytest.raises(MaskerError, match=f"other .*{named}.*; resume it with the same"):
-            fit(corpora, tmp_path, resume=True, **{"base": base, "settings": SHORT, **options})  # type: ignore[arg-type]
-    fit(CORPORA, tmp_path, base=base, settings=SHORT, resume=True)
-    with pytest.raises(MaskerError, match="no checkpoint to resume"):
-        fit(CORPORA, tmp_path, base=base, settings=SHORT, resume=True)
+    assert weights(1) == weights(1) != weights(2)

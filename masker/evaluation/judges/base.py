@@ -8,6 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +16,37 @@ import numpy as np
 
 from masker.errors import MaskerError, unknown
 from masker.evaluation.normalise import normalise
+from masker.training.settings import LoopSettings
 
-KINDS = ("ngram", "transformer")
+# a new kind is a module and a line here; its class is imported when it is needed
+_CLASSES = {
+    "ngram": "masker.evaluation.judges.ngram:NgramJudge",
+    "transformer": "masker.evaluation.judges.transformer:TransformerJudge",
+}
+KINDS = tuple(_CLASSES)
 CARD, WEIGHTS = "judge.json", "model.safetensors"
 Corpora = Mapping[str, Sequence[str]]  # domain name -> texts
 OnStep = Callable[[int, int], None]  # step, steps in all
 
 
-@dataclass(frozen=True)
-class Training:
-    """How a transformer judge is fine-tuned; n-gram judges need none of it but the seed."""
+@dataclass(frozen=True, kw_only=True)
+class Training(LoopSettings):
+    """How a transformer judge is fine-tuned from the encoder `base`; n-gram judges need nothing but the seed.
+
+    Texts are read up to `max_length` word pieces, and the development lines measured after every epoch.
+    """
 
     base: str | Path | None = None
-    epochs: int = 3
     batch_size: int = 256
-    learning_rate: float = 1e-4
-    warmup: float = 0.1  # share of the steps
-    max_length: int = 64  # word pieces
-    seed: int = 0
+    lr: float = 1e-4
+    warmup: float = 0.1
+    patience: int | None = None
+    max_length: int = 64
     device: str | None = None
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch_size < 1 or self.learning_rate <= 0 or self.max_length < 3:
-            raise MaskerError(
-                "epochs and batch size must be 1 or more, max_length 3 or more, the learning rate above 0"
-            )
+        super().__post_init__()
+        self._require("max_length", at_least=3)
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,9 @@ class Judge(ABC):
         training = training or Training()
         made = _kind(kind)
         if len(corpora) < 2:
-            raise MaskerError("a judge needs at least two domains; give --domain NAME=FILE once for each")
+            raise MaskerError(
+                f"a judge needs at least two domains, but corpora has {len(corpora)}; give the texts of more"
+            )
         if dev is None:
             corpora, dev = _split(corpora, training.seed)
         elif set(dev) != set(corpora):
@@ -180,15 +189,11 @@ class Judge(ABC):
 
 
 def _kind(name: str) -> type[Judge]:
-    if name == "ngram":
-        from masker.evaluation.judges.ngram import NgramJudge
-
-        return NgramJudge
-    if name == "transformer":
-        from masker.evaluation.judges.transformer import TransformerJudge
-
-        return TransformerJudge
-    raise unknown("kind of judge", name, list(KINDS))
+    if name not in _CLASSES:
+        raise unknown("kind of judge", name, list(KINDS))
+    module, class_name = _CLASSES[name].split(":")
+    found: type[Judge] = getattr(import_module(module), class_name)
+    return found
 
 
 def _split(corpora: Corpora, seed: int) -> tuple[Corpora, Corpora]:

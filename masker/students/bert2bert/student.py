@@ -5,7 +5,8 @@ written, so that the case and the spacing of the words that stay are not lost in
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,93 +15,85 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from masker.core.padding import IGNORE
+from masker.core.text import Text
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
-from masker.students import training as _train
-from masker.students.base import Pair, Student, StudentProgress, StudentSettings
-from masker.students.felix.holes import align, beginning, realise
+from masker.students.base import Pair, StudentSettings
+from masker.students.felix.holes import Hole, align
+from masker.students.network import load_vocabulary, table
+from masker.students.reading import edit_beginnings
+from masker.students.training import Lesson, TorchStudent
+from masker.training.device import autocast
+from masker.training.settings import require
 
-EVALUATED = 200  # held-out pairs that are rewritten at an evaluation, at most: writing piece by piece takes its time
 CPU_BATCH, GPU_BATCH = 256, 1024  # texts that are rewritten at a time
 _MORE = 16  # pieces by which a rewriting may be longer than its source
 
 
-class Bert2Bert(Student):
-    """Transformers' EncoderDecoderModel. `beams` is the width of the search, 1 for the best piece at every step."""
+@dataclass(frozen=True)
+class WriterExamples:
+    """Sources and targets as tensors on the device, from which batches are taken by number."""
+
+    sources: Tensor  # [N, L]
+    targets: Tensor  # [N, T]
+    pad: int
+    lengths: list[int]  # of the longer of the two
+
+    def loss(self, model: Any, rows: Tensor, longest: int) -> Tensor:
+        """The mean over the pieces of the targets."""
+        ids, given = self.sources[rows, :longest], self.targets[rows, :longest]
+        wanted = given[:, 1:].masked_fill(given[:, 1:] == self.pad, IGNORE)
+        logits = model(
+            input_ids=ids, attention_mask=(ids != self.pad).long(), decoder_input_ids=given[:, :-1], use_cache=False
+        ).logits  # [B, T, V]; a decoder sees nothing to its right, so its [PAD]s need no mask
+        return cross_entropy(logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=IGNORE)
+
+
+class Bert2Bert(TorchStudent):
+    """Transformers' EncoderDecoderModel.
+
+    Option of `create`: `beams`, the width of the search; 1 takes the best piece at every step.
+    """
 
     kind = "bert2bert"
+    evaluated = 200  # to write piece by piece takes its time
 
     def __init__(self, model: Any, vocabulary: Vocabulary, *, max_length: int, beams: int, device: str | None) -> None:
-        self.device = _train.choose_device(device)
-        self.model = model.to(self.device).eval()
-        self.vocabulary = vocabulary
+        super().__init__(model, vocabulary, device)
         frame, positions = len(vocabulary.start) + len(vocabulary.end), model.encoder.config.max_position_embeddings
         self.max_length = min(max_length, positions - frame)
         self.beams = beams
-        self.card: dict[str, Any] = {}
 
     @classmethod
-    def create(
-        cls,
-        base: str | Path | None,
-        pairs: Sequence[Pair],
-        *,
-        settings: StudentSettings,
-        beams: int = 4,
-        **options: Any,
+    def _create(
+        cls, base: str | Path | None, pairs: Sequence[Pair], settings: StudentSettings, *, beams: int = 4
     ) -> "Bert2Bert":
-        if options:
-            raise MaskerError(f"a bert2bert has no option '{next(iter(options))}'")
-        if beams < 1:
-            raise MaskerError(f"beams is {beams}, but must be at least 1")
-        start = _train.load_base(base)
-        torch.manual_seed(settings.seed)
-        model = _warm_started(start.mlm)
-        student = cls(model, start.vocabulary, max_length=settings.max_length, beams=beams, device=settings.device)
-        student.card = {
-            "base": "embedded" if base is None else str(base), "beams": beams,
-            "parameters": sum(p.numel() for p in model.parameters()), "made": [],
-        }  # fmt: skip
-        return student
+        require("beams", beams, at_least=1)
+        return cls._start(base, settings, {"max_length": settings.max_length, "beams": beams}, {"beams": beams})
+
+    @classmethod
+    def _network(cls, mlm: Any, vocabulary: Vocabulary, fields: dict[str, Any]) -> Any:
+        return _warm_started(mlm)
+
+    def _fields(self) -> dict[str, Any]:
+        return {"max_length": self.max_length, "beams": self.beams}
+
+    @classmethod
+    def _shape(cls, folder: Path, fields: dict[str, Any]) -> tuple[Any, Vocabulary]:
+        from transformers import EncoderDecoderConfig, EncoderDecoderModel
+
+        return EncoderDecoderModel(EncoderDecoderConfig.from_pretrained(folder)), load_vocabulary(folder)
 
     # -- training ---------------------------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        pairs: Sequence[Pair],
-        *,
-        settings: StudentSettings,
-        dev: Sequence[Pair] | None = None,
-        report: Callable[[StudentProgress], None] = lambda _: None,
-    ) -> dict[str, Any]:
-        train, held = _train.split_pairs(pairs, dev, settings)
-        held = held[:EVALUATED]
-        lengths, loss = self._loss(train)
-        held_lengths, held_loss = self._loss(held)
-        if not lengths:
+    def _lesson(self, train: Sequence[Pair], held: Sequence[Pair], settings: StudentSettings) -> Lesson:
+        examples, held_out = self._examples(train), self._examples(held)
+        if not examples.lengths:
             raise MaskerError(f"all {len(train)} pairs are longer than {self.max_length} pieces; raise max_length")
+        return Lesson(examples, held_out, {"too_long": len(train) - len(examples.lengths)})
 
-        @torch.inference_mode()
-        def evaluate() -> _train.Score:
-            total = 0.0
-            for part in torch.arange(len(held_lengths), device=self.device).split(64):
-                with _train.autocast(self.device):
-                    total += float(held_loss(part, max(held_lengths))) * len(part)
-            return _train.score(lambda texts: self._edit(texts, beams=1), held, total / max(1, len(held_lengths)))
-
-        made = _train.train(
-            self.model, lengths, loss, evaluate if held else None,
-            settings=settings, device=self.device, report=report,
-        )  # fmt: skip
-        made = {
-            "pairs": len(train), "too_long": len(train) - len(lengths), "used": len(lengths), "held_out": len(held),
-            **made, "batch_size": settings.batch_size, "lr": settings.lr, "seed": settings.seed,
-        }  # fmt: skip
-        self.card.setdefault("made", []).append(made)
-        return made
-
-    def _loss(self, pairs: Sequence[Pair]) -> tuple[list[int], Callable[[Tensor, int], Tensor]]:
-        """Lengths of the pairs that are short enough, and the mean loss of some of them by index."""
+    def _examples(self, pairs: Sequence[Pair]) -> WriterExamples:
+        """Those of the pairs that are short enough."""
         v = self.vocabulary
         read = [(v.read(pair.source).pieces, v.read(pair.target).pieces) for pair in pairs]
         rows = [
@@ -108,18 +101,8 @@ class Bert2Bert(Student):
             for both in read
             if both[0] and max(map(len, both)) <= self.max_length
         ]
-        sources = _train.padded([row[0] for row in rows], v.pad, self.device)
-        targets = _train.padded([row[1] for row in rows], v.pad, self.device)
-
-        def loss(at: Tensor, longest: int) -> Tensor:
-            ids, given = sources[at, :longest], targets[at, :longest]
-            wanted = given[:, 1:].masked_fill(given[:, 1:] == v.pad, IGNORE)
-            logits = self.model(
-                input_ids=ids, attention_mask=(ids != v.pad).long(), decoder_input_ids=given[:, :-1], use_cache=False
-            ).logits  # [B, T, V]; a decoder sees nothing to its right, so its [PAD]s need no mask
-            return cross_entropy(logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=IGNORE)
-
-        return [max(map(len, row)) for row in rows], loss
+        sources, targets = (table([row[k] for row in rows], v.pad, self.device) for k in (0, 1))
+        return WriterExamples(sources, targets, v.pad, [max(map(len, row)) for row in rows])
 
     # -- editing ----------------------------------------------------------------------------------------------------
 
@@ -127,18 +110,16 @@ class Bert2Bert(Student):
         """Rewrite texts. Of one longer than `max_length` pieces only the beginning is read, the rest stays as it is."""
         return self._edit(texts, beams=self.beams)
 
+    def _draft(self, texts: Sequence[str]) -> list[str]:
+        return self._edit(texts, beams=1)
+
     def _edit(self, texts: Sequence[str], *, beams: int) -> list[str]:
-        read = [self.vocabulary.read(text) for text in texts]
-        seen = [beginning(text, self.max_length) for text in read]
-        order = sorted((i for i in range(len(read)) if seen[i].words), key=lambda i: len(seen[i].pieces))
-        results = list(texts)
-        size = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
-        for at in range(0, len(order), size):
-            part = order[at : at + size]
-            for i, pieces in zip(part, self._written([seen[i].pieces for i in part], beams), strict=True):
-                holes = align(self.vocabulary, seen[i], pieces)
-                results[i] = realise(self.vocabulary, read[i], holes)
-        return results
+        def found(texts: list[Text]) -> list[list[Hole]]:
+            written = self._written([text.pieces for text in texts], beams)
+            return [align(self.vocabulary, text, pieces) for text, pieces in zip(texts, written, strict=True)]
+
+        at_most = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
+        return edit_beginnings(self.vocabulary, texts, self.max_length, found, at_most=at_most)
 
     @torch.inference_mode()
     def _written(self, sources: Sequence[Sequence[int]], beams: int) -> list[list[int]]:
@@ -152,29 +133,12 @@ class Bert2Bert(Student):
             max_new_tokens=min(max(map(len, sources)) + _MORE, room),
             decoder_start_token_id=v.start[0], eos_token_id=v.end[0], pad_token_id=v.pad,
         )  # fmt: skip
-        ids = _train.padded([[*v.start, *pieces, *v.end] for pieces in sources], v.pad, self.device)
-        with _train.autocast(self.device):
+        ids = table([[*v.start, *pieces, *v.end] for pieces in sources], v.pad, self.device)
+        with autocast(self.device):
             written = self.model.generate(ids, attention_mask=(ids != v.pad).long(), generation_config=config)
         rows = [row[1:] for row in written.tolist()]
         rows = [row[: row.index(v.end[0])] if v.end[0] in row else row for row in rows]
         return [[piece for piece in row if piece < len(v)] for row in rows]  # some models have rows to spare
-
-    # -- files ------------------------------------------------------------------------------------------------------
-
-    def _save(self, folder: Path) -> dict[str, Any]:
-        self.model.config.save_pretrained(folder)
-        self.vocabulary.tokenizer.save_pretrained(folder)
-        _train.save_weights(self.model, folder)
-        return {"max_length": self.max_length, "beams": self.beams}
-
-    @classmethod
-    def _load(cls, folder: Path, fields: dict[str, Any], device: str | None) -> "Bert2Bert":
-        from transformers import AutoTokenizer, EncoderDecoderConfig, EncoderDecoderModel
-
-        model = EncoderDecoderModel(EncoderDecoderConfig.from_pretrained(folder))
-        _train.load_weights(model, folder)
-        vocabulary = Vocabulary(AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False))
-        return cls(model, vocabulary, max_length=fields["max_length"], beams=fields["beams"], device=device)
 
 
 def _warm_started(mlm: Any) -> Any:

@@ -22,8 +22,8 @@ from masker.core.spans import Span
 from masker.core.text import Text
 from masker.core.vocabulary import Vocabulary
 from masker.model.padded_mlm import PaddedMLM, Settings
-from masker.students import training as _train
 from masker.students.felix.holes import Hole
+from masker.students.network import Encoder, table
 
 DELETE = 0  # 1 + k is KEEP, with k pieces inserted after the word
 MARKERS = ("[REPL]", "[/REPL]")
@@ -32,7 +32,7 @@ Blank = tuple[Span, int]  # a hole that is yet to be filled: words to delete, an
 
 
 def tags_of(text: Text, holes: Sequence[Hole]) -> list[int]:
-    """One tag for the start of the text and one a word."""
+    """One tag for the start of the text and one for each word."""
     tags = [1] * (1 + len(text.words))
     for hole in holes:
         tags[hole.span.start] += len(hole.pieces)
@@ -55,8 +55,12 @@ class FelixModel(nn.Module):
         self.vocabulary = vocabulary
         self.markers = _add_markers(mlm, vocabulary)
         self.inserter = PaddedMLM(mlm, vocabulary, Settings())  # without domains, whatever the base had
-        self.tagger = _train.Encoder(copy.deepcopy(mlm))
+        self.tagger = Encoder(copy.deepcopy(mlm))
         self.tags = nn.Linear(self.tagger.width, max_inserted + 2)
+
+    @property
+    def config(self) -> Any:
+        return self.inserter.mlm.config
 
     @property
     def max_length(self) -> int:
@@ -105,8 +109,8 @@ def _add_markers(mlm: Any, vocabulary: Vocabulary) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Pairs as tensors on the device, from which batches are taken by index."""
+class FelixExamples:
+    """Pairs as tensors on the device, from which batches are taken by number."""
 
     ids: Tensor  # [N, L] input of the tagger
     tags: Tensor  # [N, L]
@@ -117,7 +121,7 @@ class Rows:
     lengths: list[int]  # of the inserter's input, the longer one
 
     @classmethod
-    def of(cls, model: FelixModel, pairs: Sequence[tuple[Text, list[Hole]]], device: torch.device) -> "Rows":
+    def of(cls, model: FelixModel, pairs: Sequence[tuple[Text, list[Hole]]], device: torch.device) -> "FelixExamples":
         ids, tags, blank, slots = list[list[int]](), list[list[int]](), list[list[int]](), list[list[int]]()
         for text, holes in pairs:
             row, places = model.source_row(text)
@@ -132,18 +136,18 @@ class Rows:
         targets = [[piece for hole in holes for piece in hole.pieces] for _, holes in pairs]
         pad = model.vocabulary.pad
         return cls(
-            ids=_train.padded(ids, pad, device), tags=_train.padded(tags, IGNORE, device),
-            blank=_train.padded(blank, pad, device), slots=_train.padded(slots, 0, device),
-            targets=_train.padded(targets, IGNORE, device),
+            ids=table(ids, pad, device), tags=table(tags, IGNORE, device),
+            blank=table(blank, pad, device), slots=table(slots, 0, device),
+            targets=table(targets, IGNORE, device),
             counts=torch.tensor([len(masks) for masks in slots], device=device), lengths=[len(row) for row in blank],
         )  # fmt: skip
 
-    def loss(self, model: FelixModel, at: Tensor, longest: int) -> Tensor:
-        """Of tags and infills, each the mean over what there is of them in the rows `at`."""
-        tags = model.tag_logits(self.ids[at, :longest]).float()
-        loss = cross_entropy(tags.flatten(0, 1), self.tags[at, :longest].flatten(), ignore_index=IGNORE)
-        if masks := int(self.counts[at].max()):
-            fills = model.fill_logits(self.blank[at, :longest], self.slots[at, :masks]).float()
-            wanted = self.targets[at, :masks].flatten()
+    def loss(self, model: FelixModel, rows: Tensor, longest: int) -> Tensor:
+        """Of tags and infills, each the mean over what there is of them in the rows."""
+        tags = model.tag_logits(self.ids[rows, :longest]).float()
+        loss = cross_entropy(tags.flatten(0, 1), self.tags[rows, :longest].flatten(), ignore_index=IGNORE)
+        if masks := int(self.counts[rows].max()):
+            fills = model.fill_logits(self.blank[rows, :longest], self.slots[rows, :masks]).float()
+            wanted = self.targets[rows, :masks].flatten()
             loss = loss + cross_entropy(fills.flatten(0, 1), wanted, ignore_index=IGNORE)
         return loss

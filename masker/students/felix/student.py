@@ -1,7 +1,7 @@
 """FelixInsert (Mallinson et al. 2020, without reordering): a tagger says which words go and how many pieces come where,
 and a masked LM that still sees the deleted words fills in all new pieces at once."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,95 +10,65 @@ import torch
 from torch import Tensor
 
 from masker.core.text import Text
+from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
-from masker.students import training as _train
-from masker.students.base import Pair, Student, StudentProgress, StudentSettings
-from masker.students.felix.holes import Hole, align, beginning, realise
-from masker.students.felix.network import Blank, FelixModel, Rows, blanks_of
+from masker.students.base import Pair, StudentSettings
+from masker.students.felix.holes import Hole, align
+from masker.students.felix.network import Blank, FelixExamples, FelixModel, blanks_of
+from masker.students.network import table
+from masker.students.reading import edit_beginnings
+from masker.students.training import Lesson, TorchStudent
+from masker.training.device import autocast
+from masker.training.settings import require
 
 MAX_INSERTED = 8  # pieces in one place: enough for 99 % of the pairs of a sentence-fusion corpus
-EVALUATED = 500  # held-out pairs that are rewritten at an evaluation, at most
-_BATCH = 128
+_BATCH = 128  # texts that are rewritten at a time
 
 
-class FelixInsert(Student):
-    """A tagger with insertion counts and a masked LM that inserts, each with an encoder of its own."""
+class FelixInsert(TorchStudent):
+    """A tagger with insertion counts and a masked LM that inserts, each with an encoder of its own.
+
+    Option of `create`: `max_inserted`, the most pieces that can be inserted in one place.
+    """
 
     kind = "felix"
+    evaluated = 500
 
-    def __init__(self, model: FelixModel, *, max_length: int, max_inserted: int, device: str | None) -> None:
-        self.device = _train.choose_device(device)
-        self.model = model.to(self.device).eval()
-        self.vocabulary = model.vocabulary
-        frame = len(self.vocabulary.start) + len(self.vocabulary.end)
-        self.max_length = min(max_length, model.max_length - frame)
+    def __init__(
+        self, model: FelixModel, vocabulary: Vocabulary, *, max_length: int, max_inserted: int, device: str | None
+    ) -> None:
+        super().__init__(model, vocabulary, device)
+        self.max_length = min(max_length, model.max_length - len(vocabulary.start) - len(vocabulary.end))
         self.max_inserted = max_inserted
-        self.card: dict[str, Any] = {}
 
     @classmethod
-    def create(
-        cls,
-        base: str | Path | None,
-        pairs: Sequence[Pair],
-        *,
-        settings: StudentSettings,
+    def _create(
+        cls, base: str | Path | None, pairs: Sequence[Pair], settings: StudentSettings, *,
         max_inserted: int = MAX_INSERTED,
-        **options: Any,
-    ) -> "FelixInsert":
-        """`max_inserted` is the most pieces that can be inserted in one place."""
-        if options:
-            raise MaskerError(f"a felix has no option '{next(iter(options))}'")
-        if max_inserted < 1:
-            raise MaskerError(f"max_inserted is {max_inserted}, but must be at least 1")
-        start = _train.load_base(base)
-        torch.manual_seed(settings.seed)
-        model = FelixModel(start.mlm, start.vocabulary, max_inserted)
-        student = cls(model, max_length=settings.max_length, max_inserted=max_inserted, device=settings.device)
-        student.card = {
-            "base": "embedded" if base is None else str(base), "max_inserted": max_inserted,
-            "parameters": sum(p.numel() for p in model.parameters()), "made": [],
-        }  # fmt: skip
-        return student
+    ) -> "FelixInsert":  # fmt: skip
+        require("max_inserted", max_inserted, at_least=1)
+        fields = {"max_length": settings.max_length, "max_inserted": max_inserted}
+        return cls._start(base, settings, fields, {"max_inserted": max_inserted})
+
+    @classmethod
+    def _network(cls, mlm: Any, vocabulary: Vocabulary, fields: dict[str, Any]) -> FelixModel:
+        return FelixModel(mlm, vocabulary, fields["max_inserted"])
+
+    def _fields(self) -> dict[str, Any]:
+        return {"max_length": self.max_length, "max_inserted": self.max_inserted}
 
     # -- training ---------------------------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        pairs: Sequence[Pair],
-        *,
-        settings: StudentSettings,
-        dev: Sequence[Pair] | None = None,
-        report: Callable[[StudentProgress], None] = lambda _: None,
-    ) -> dict[str, Any]:
-        train, held = _train.split_pairs(pairs, dev, settings)
-        held = held[:EVALUATED]
-        rows, held_rows = self._rows(train), self._rows(held)
-        if not rows.lengths:
+    def _lesson(self, train: Sequence[Pair], held: Sequence[Pair], settings: StudentSettings) -> Lesson:
+        examples, held_out = (
+            FelixExamples.of(self.model, [found for pair in pairs if (found := self.holes(pair))], self.device)
+            for pairs in (train, held)
+        )
+        if not examples.lengths:
             raise MaskerError(
                 f"none of {len(train)} pairs is within {self.max_length} pieces and {self.max_inserted} insertions"
             )
-
-        @torch.inference_mode()
-        def evaluate() -> _train.Score:
-            total = 0.0
-            for part in torch.arange(len(held_rows.lengths), device=self.device).split(_BATCH):
-                with _train.autocast(self.device):
-                    total += float(held_rows.loss(self.model, part, max(held_rows.lengths))) * len(part)
-            return _train.score(self.edit, held, total / max(1, len(held_rows.lengths)))
-
-        made = _train.train(
-            self.model, rows.lengths, lambda at, longest: rows.loss(self.model, at, longest),
-            evaluate if held else None, settings=settings, device=self.device, report=report,
-        )  # fmt: skip
-        made = {
-            "pairs": len(train), "coverage": round(100 * len(rows.lengths) / len(train), 2), "used": len(rows.lengths),
-            "held_out": len(held), **made, "batch_size": settings.batch_size, "lr": settings.lr, "seed": settings.seed,
-        }  # fmt: skip
-        self.card.setdefault("made", []).append(made)
-        return made
-
-    def _rows(self, pairs: Sequence[Pair]) -> Rows:
-        return Rows.of(self.model, [found for pair in pairs if (found := self.holes(pair))], self.device)
+        return Lesson(examples, held_out, {"coverage": round(100 * len(examples.lengths) / len(train), 2)})
 
     def holes(self, pair: Pair) -> tuple[Text, list[Hole]] | None:
         """What tagger and inserter have to say for a pair; None for one that is beyond their limits."""
@@ -118,23 +88,20 @@ class FelixInsert(Student):
 
     def edit(self, texts: Sequence[str]) -> list[str]:
         """Rewrite texts. Of one longer than `max_length` pieces only the beginning is read, the rest stays as it is."""
-        read = [self.vocabulary.read(text) for text in texts]
-        seen = [beginning(text, self.max_length) for text in read]
-        order = sorted((i for i in range(len(read)) if seen[i].words), key=lambda i: len(seen[i].pieces))
-        results = list(texts)
-        for at in range(0, len(order), _BATCH):
-            tagged = self._tagged([seen[i] for i in order[at : at + _BATCH]])
-            found = dict(zip(order[at : at + _BATCH], map(blanks_of, tagged), strict=True))
-            todo = [i for i, blanks in found.items() if blanks and self._fits(seen[i], blanks)]
-            for i, holes in zip(todo, self._filled([(seen[i], found[i]) for i in todo]), strict=True):
-                results[i] = realise(self.vocabulary, read[i], holes)
-        return results
+        return edit_beginnings(self.vocabulary, texts, self.max_length, self._found, at_most=_BATCH)
+
+    def _found(self, texts: list[Text]) -> list[list[Hole]]:
+        """The holes of texts; none where the inserter has no room for them."""
+        blanks = [blanks_of(tags) for tags in self._tagged(texts)]
+        fitting = [b if self._fits(text, b) else [] for text, b in zip(texts, blanks, strict=True)]
+        filled = iter(self._filled([(text, b) for text, b in zip(texts, fitting, strict=True) if b]))
+        return [next(filled) if b else [] for b in fitting]
 
     @torch.inference_mode()
     def _tagged(self, texts: Sequence[Text]) -> list[list[int]]:
         rows = [self.model.source_row(text) for text in texts]
-        with _train.autocast(self.device):
-            logits = self.model.tag_logits(_train.padded([row for row, _ in rows], self.vocabulary.pad, self.device))
+        with autocast(self.device):
+            logits = self.model.tag_logits(table([row for row, _ in rows], self.vocabulary.pad, self.device))
         best = logits.argmax(-1).tolist()
         return [[tags[place] for place in places] for tags, (_, places) in zip(best, rows, strict=True)]
 
@@ -144,11 +111,11 @@ class FelixInsert(Student):
         firsts = [[int(k == 0) for _, count in blanks for k in range(count)] for _, blanks in asked]
         best: list[list[int]] = [[] for _ in rows]
         if any(firsts):
-            ids = _train.padded([row for row, _ in rows], self.vocabulary.pad, self.device)
-            slots = _train.padded([slots for _, slots in rows], 0, self.device)
-            with _train.autocast(self.device):
+            ids = table([row for row, _ in rows], self.vocabulary.pad, self.device)
+            slots = table([slots for _, slots in rows], 0, self.device)
+            with autocast(self.device):
                 logits = self.model.fill_logits(ids, slots).float()
-            bias = self._bias().to(self.device)[_train.padded(firsts, 0, self.device)]
+            bias = self._bias().to(self.device)[table(firsts, 0, self.device)]
             best = (logits + bias).argmax(-1).tolist()
         return [_holes(blanks, iter(pieces)) for (_, blanks), pieces in zip(asked, best, strict=True)]
 
@@ -159,20 +126,6 @@ class FelixInsert(Student):
         allowed[self.vocabulary.pad] = False
         first = allowed & ~torch.from_numpy(self.vocabulary.continuation)
         return torch.zeros(2, len(allowed)).masked_fill(~torch.stack([allowed, first]), -torch.inf)
-
-    # -- files ------------------------------------------------------------------------------------------------------
-
-    def _save(self, folder: Path) -> dict[str, Any]:
-        self.model.inserter.mlm.config.save_pretrained(folder)
-        self.vocabulary.tokenizer.save_pretrained(folder)
-        _train.save_weights(self.model, folder)
-        return {"max_length": self.max_length, "max_inserted": self.max_inserted}
-
-    @classmethod
-    def _load(cls, folder: Path, fields: dict[str, Any], device: str | None) -> "FelixInsert":
-        model = FelixModel(*_train.load_shape(folder), fields["max_inserted"])
-        _train.load_weights(model, folder)
-        return cls(model, max_length=fields["max_length"], max_inserted=fields["max_inserted"], device=device)
 
 
 def _holes(blanks: Sequence[Blank], pieces: Iterator[int]) -> list[Hole]:

@@ -1,14 +1,19 @@
-"""The network of a LaserTagger: an encoder, and a decoder that gives every word a tag."""
+"""The network of a LaserTagger: an encoder, and a decoder that gives every word a tag; and what it learns from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import gelu, scaled_dot_product_attention
+from torch.nn.functional import cross_entropy, gelu, scaled_dot_product_attention
 
+from masker.core.padding import IGNORE
 from masker.errors import unknown
-from masker.students.training import Encoder
+from masker.students.lasertagger.rows import Row
+from masker.students.network import Encoder, table
 
 DECODERS = ("feedforward", "autoregressive")
-IGNORE = -100
 
 
 class Tagger(nn.Module):
@@ -22,6 +27,10 @@ class Tagger(nn.Module):
         self.decoder = Autoregressive(encoder.width, tags) if decoder == "autoregressive" else None
         self.head = nn.Linear(encoder.width, tags)
         nn.init.normal_(self.head.weight, std=0.02)
+
+    @property
+    def config(self) -> Any:
+        return self.encoder.config
 
     def forward(self, ids: Tensor, attention: Tensor, slots: Tensor, tags: Tensor) -> Tensor:
         """ids, attention [B, L], slots, tags [B, W] -> logits [B, W, T]; only tags of earlier words are looked at."""
@@ -95,3 +104,31 @@ class Autoregressive(nn.Module):
         states = self.norm(states + self.dropout(self.attended(mixed)))
         left: Tensor = self.leave(states + self.dropout(self.narrow(gelu(self.widen(states)))))
         return left
+
+
+@dataclass(frozen=True)
+class TagExamples:
+    """Rows and their tags as tensors on the device, from which batches are taken by number."""
+
+    ids: Tensor  # [N, L]
+    sizes: Tensor  # [N]
+    slots: Tensor  # [N, W]
+    tags: Tensor  # [N, W]
+    weights: Tensor  # [T] of the tags
+    lengths: list[int]
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], tags: Sequence[Sequence[int]], weights: Tensor, pad: int) -> "TagExamples":
+        device, lengths = weights.device, [len(ids) for ids, _ in rows]
+        return cls(
+            ids=table([ids for ids, _ in rows], pad, device), sizes=torch.tensor(lengths, device=device),
+            slots=table([slots for _, slots in rows], 0, device), tags=table(tags, IGNORE, device),
+            weights=weights, lengths=lengths,
+        )  # fmt: skip
+
+    def loss(self, model: Tagger, rows: Tensor, longest: int) -> Tensor:
+        """The weighted mean over the words of the rows."""
+        attention = (torch.arange(longest, device=rows.device) < self.sizes[rows, None]).long()
+        tags = self.tags[rows, :longest]
+        logits = model(self.ids[rows, :longest], attention, self.slots[rows, :longest], tags)
+        return cross_entropy(logits.flatten(0, 1).float(), tags.flatten(), self.weights, ignore_index=IGNORE)

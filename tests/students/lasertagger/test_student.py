@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from masker.errors import MaskerError
-from masker.students.base import Pair, Student, StudentProgress, StudentSettings
+from masker.students.base import Pair, Student, StudentSettings
 from masker.students.lasertagger import student as lasertagger
 from masker.students.lasertagger.network import DECODERS, Autoregressive
 from masker.students.lasertagger.student import LaserTagger
 from masker.students.lasertagger.tags import KEEP, Op, Tag
+from masker.training.progress import Progress
 
 SUBJECTS = ("the food", "the staff", "the service", "it", "she", "he", "marie", "paris", "london", "the people")
 RULES = {"really good": "good", "nice": "not nice", "rude": "rude"}  # delete a word, add a word, do nothing
@@ -46,7 +47,7 @@ def tagging(base: Path, *tags: Tag, window: int = 32) -> LaserTagger:
     def predict(ids: torch.Tensor, attention: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
         return torch.tensor([(numbers * 99)[: slots.shape[1]]] * len(ids))
 
-    student.tagger.predict = predict  # type: ignore[method-assign]
+    student.model.predict = predict  # type: ignore[method-assign]
     return student
 
 
@@ -85,7 +86,7 @@ def test_the_order_and_company_of_texts_do_not_matter(student: LaserTagger) -> N
 
 
 def test_word_by_word_the_autoregressive_decoder_says_the_same(base: Path) -> None:
-    tagger = make(base, decoder="autoregressive").tagger
+    tagger = make(base, decoder="autoregressive").model
     for layer in (tagger.head, tagger.decoder.attend, tagger.decoder.attended):  # type: ignore[union-attr]
         torch.nn.init.normal_(layer.weight)
     ids = torch.randint(5, 60, (3, 9))
@@ -129,7 +130,7 @@ def test_the_same_seed_gives_the_same_student(base: Path) -> None:
 
 
 def test_tags_start_out_as_likely_as_they_are(base: Path) -> None:
-    tagger = make(base).tagger
+    tagger = make(base).model
     words = sum(len(pair.source.split()) + 1 for pair in PAIRS)
     expected = torch.tensor([words - 240, 120, 0, 120, 0]) + 1.0
     assert torch.allclose(tagger.head.bias.exp(), expected / expected.sum())
@@ -137,13 +138,15 @@ def test_tags_start_out_as_likely_as_they_are(base: Path) -> None:
 
 def test_edited_words_weigh_more(base: Path) -> None:
     student = make(base)
-    rows, tags, _ = student._examples(PAIRS[:1])
+    rows, tags, _ = student._tagged(PAIRS[:1])
     assert tags[0] != [0] * len(tags[0])
     one = torch.zeros(1, dtype=torch.long)
     with torch.no_grad():
-        student.tagger.head.weight.zero_()
-        plain, weighted = (student._loss(rows, tags, weight)(one, len(rows[0][0])) for weight in (1.0, 3.0))
-        log_p = student.tagger.head.bias.log_softmax(0)[tags[0]]
+        student.model.head.weight.zero_()
+        plain, weighted = (
+            student._examples(rows, tags, weight).loss(student.model, one, len(rows[0][0])) for weight in (1.0, 3.0)
+        )
+        log_p = student.model.head.bias.log_softmax(0)[tags[0]]
     assert plain == pytest.approx(-float(log_p.mean()), abs=1e-5)
     weights = torch.tensor([3.0 if n else 1.0 for n in tags[0]])
     assert weighted == pytest.approx(-float((weights * log_p).sum() / weights.sum()), abs=1e-5)
@@ -162,10 +165,10 @@ def test_pairs_with_nothing_to_edit_do_not_take_over(base: Path) -> None:
 
 
 def test_every_evaluation_tells_the_share_of_kept_texts(base: Path) -> None:
-    reports: list[StudentProgress] = []
+    reports: list[Progress] = []
     settings = StudentSettings(steps=2, eval_every=1, lr=1e-9, device="cpu")
     make(base).fit(PAIRS, settings=settings, report=reports.append)
-    assert [p.keep_only for p in reports] == [100, 100]
+    assert [p.newest and p.newest.details["keep_only"] for p in reports] == [100, 100]
 
 
 # -- pairs and texts of all kinds --------------------------------------------------------------------------------------
@@ -188,7 +191,7 @@ def test_a_text_longer_than_the_window_is_edited_in_parts(base: Path) -> None:
 
 def test_a_word_longer_than_the_window_can_be_edited(student: LaserTagger) -> None:
     word = "qx" * 45
-    assert len(student.vocabulary.read(word).pieces) > student.tagger.encoder.max_length
+    assert len(student.vocabulary.read(word).pieces) > student.model.encoder.max_length
     assert student.edit([f"she was {word} .", word])[0].startswith("she was")
 
 

@@ -1,0 +1,34 @@
+"""Editing with holes, which FelixInsert and Bert2Bert share: of a long text only the beginning is read."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from masker.core.batching import by_length
+from masker.core.text import Text
+from masker.core.vocabulary import Vocabulary
+from masker.students.felix.holes import Hole, beginning, realise
+
+BATCH_TOKENS = 65_536  # in a batch of texts to edit
+
+
+def edit_beginnings(
+    vocabulary: Vocabulary,
+    texts: Sequence[str],
+    pieces: int,
+    find: Callable[[list[Text]], list[list[Hole]]],
+    *,
+    at_most: int,
+) -> list[str]:
+    """Rewrite texts, the first `pieces` pieces of each; what is beyond them stays as it is.
+
+    `find` tells the holes of texts of like length, `at_most` so many of them.
+    """
+    read = [vocabulary.read(text) for text in texts]
+    seen = [beginning(text, pieces) for text in read]
+    worded = np.array([i for i, text in enumerate(seen) if text.words], dtype=np.int64)
+    results = list(texts)
+    for batch in by_length([len(text.pieces) for text in seen], BATCH_TOKENS, worded, at_most=at_most):
+        for i, holes in zip(batch.tolist(), find([seen[i] for i in batch]), strict=True):
+            results[i] = realise(vocabulary, read[i], holes)
+    return results
