@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from masker.model.folder import _quiet
+from masker.model.pretrained import quiet
 from masker.errors import MaskerError
 from masker.evaluation.judges.base import Judge, Labelled, OnStep, Training
 
@@ -43,7 +43,7 @@ class TransformerJudge(Judge):
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
         options |= {"use_safetensors": True, "dtype": torch.float32}
-        with _quiet():
+        with quiet():
             try:
                 model = AutoModelForSequenceClassification.from_pretrained(folder, **options)
                 return cls(model, AutoTokenizer.from_pretrained(folder), device=device)
@@ -52,7 +52,7 @@ class TransformerJudge(Judge):
                 raise MaskerError(f"cannot load a transformer from {folder}: {reason}") from error
 
     def _save(self, folder: Path) -> None:
-        with _quiet():
+        with quiet():
             self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
 
