@@ -2,16 +2,22 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LIGHT := $(VENV)/.light
 READY := $(VENV)/.ready
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint golden clean
+.PHONY: demo test test-all lint golden clean
 
-demo: $(READY)
+demo: $(LIGHT)
 	@$(BIN)/python examples/demo.py
 
 test: $(READY) lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=
 	@$(BIN)/python .ci/branches.py masker/core 95
+
+# with those that take minutes, such as the installation of the wheel alone
+test-all: $(READY) lint
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m ''
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -23,9 +29,14 @@ lint: $(READY)
 golden: $(READY)
 	MASKER_GOLDEN=all $(BIN)/python -m pytest tests/test_golden_rewrites.py
 
-$(READY): pyproject.toml constraints.txt
+# what editing needs; torch and the rest come with $(READY)
+$(LIGHT): pyproject.toml constraints.txt
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(INSTALL) -e .
+	@touch $@
+
+$(READY): $(LIGHT)
+	$(INSTALL) -e '.[dev]'
 	@touch $@
 
 clean:

@@ -201,7 +201,7 @@ def commands(*argvs: list[str]) -> dict[str, float]:
 
 def processes(model: str | None, lines: int) -> dict[str, Any]:
     """Two workers against two independent runs of half the lines each; and Beam's overhead for a text."""
-    from masker.runtime.onnx import find_exported
+    from masker.model.folder import exported_folder
 
     masker = [sys.executable, "-m", "masker"]
     options = ["--to", "positive", "--method", "paper", *(["--model", model] if model else [])]
@@ -218,7 +218,7 @@ def processes(model: str | None, lines: int) -> dict[str, Any]:
         beam += ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
         beamed = commands([*masker, "beam", "edit", *options, *beam])
     made = {"two_runs": two, "workers": workers, "beam": beamed, "overhead_us": overhead()}
-    return {"lines": lines, "exported": find_exported(model) is not None, **made}
+    return {"lines": lines, "exported": exported_folder(model) is not None, **made}
 
 
 def overhead(count: int = 20_000) -> dict[str, float]:
@@ -310,11 +310,11 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # so that a second is that of one core
     import torch
 
-    from masker.runtime.onnx import find_exported
+    from masker.model.folder import exported_folder
 
     torch.set_num_threads(1)
     editors = {"teacher": lambda: Editor(given.model, given.device)}
-    if given.device == "cpu" and find_exported(given.model):
+    if given.device == "cpu" and exported_folder(given.model):
         editors["teacher, exported"] = lambda: Editor(given.model, "cpu", exported=True)
     for student in given.student:
         editors[f"student {Path(student).name}"] = lambda student=student: Editor(student, given.device)

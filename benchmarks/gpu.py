@@ -18,6 +18,7 @@ from masker import Masker, PaddedMLM
 from masker.bench import default_texts
 from masker.bench.flops import Shape
 from masker.bench.worker import counted
+from masker.model.folder import SETTINGS, read_settings
 from masker.model.settings import Settings
 from masker.training.examples import segment
 
@@ -73,12 +74,12 @@ def file_to_file(masker: Masker, lines: list[str], to: str) -> dict[str, Any]:
 def training(folder: Path) -> dict[str, Any]:
     """How fast a pretraining went, from its metrics: between the first evaluation, which may have waited for a
     compiler, and the last. Tokens are those drawn, without what they are filled up with."""
-    made = json.loads((folder / "masker.json").read_text("utf-8"))
+    made = read_settings(folder / SETTINGS)
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text("utf-8").splitlines()]
     first, last = rows[0], rows[-1]
     waits = [row["step"] / row["tokens_per_second"] for row in (first, last)]  # in proportion to the seconds trained
     per_second = (last["step"] - first["step"]) / (waits[1] - waits[0])
-    shape, n_p, window = Shape.read(str(folder)), made["n_p"], made["window"]
+    shape, n_p, window = Shape.read(str(folder)), made.n_p, made.window
     pieces = segment(n_p)
     tokens = pieces + n_p / 2  # what a segment becomes: about n_p / 2 of its pieces are replaced by n_p masks
     length = window / pieces * tokens
@@ -86,7 +87,7 @@ def training(folder: Path) -> dict[str, Any]:
     encoder = shape.layers * (4 * h * h + 2 * h * shape.inner + 2 * length * h)  # multiplications a token
     head = n_p / tokens * (h * h + h * shape.pieces)
     return {
-        "tokens_per_second": per_second, "batch": made["made"][-1]["settings"]["batch_size"], "window": window,
+        "tokens_per_second": per_second, "batch": made.made[-1]["settings"]["batch_size"], "window": window,
         "flops": 6.0 * (encoder + head) * per_second,
     }  # fmt: skip
 

@@ -16,13 +16,10 @@ from masker.core.task import Task
 from masker.errors import MaskerError, unknown
 from masker.methods import choose
 
-if TYPE_CHECKING:  # an exported model runs without torch
+if TYPE_CHECKING:  # ONNX Runtime does without torch
     import torch
 
-    from masker.model.padded_mlm import PaddedMLM
-    from masker.runtime.onnx import Exported
-
-    Model = PaddedMLM | Exported
+    from masker.runtime import Model
 
 
 class TaskOptions(TypedDict, total=False):
@@ -90,18 +87,13 @@ class Masker:
     ) -> "Masker":
         """The embedded model, a folder or a hub id; and a second one for the source domain, if fitted apart.
 
-        What `masker export` has written is taken instead, unless a device is asked for that is no CPU; of its two files
-        the one in float32 alone if `exact`.
+        On the CPU ONNX Runtime computes with what has graphs for it; in float32 alone if `exact`.
         """
-        from masker.runtime.onnx import find_exported, load_exported
+        from masker.runtime import load, load_network
 
-        path = find_exported(model)
-        if path and source_model is None and _wants_cpu(options):
-            return cls(load_exported(path), **options)
-        from masker.model.padded_mlm import PaddedMLM
-
-        other = PaddedMLM.from_pretrained(source_model) if source_model is not None else None
-        return cls(PaddedMLM.from_pretrained(model), other, **options)
+        if source_model is None:
+            return cls(load(model, options.get("device")), **options)
+        return cls(load_network(model), load_network(source_model), **options)
 
     @property
     def domains(self) -> list[str]:
@@ -226,20 +218,9 @@ class Masker:
 
 
 def _runtime(model: "Model", device: "str | torch.device | None", *, exact: bool) -> Runtime:
-    from masker.runtime.onnx import Exported
+    from masker.runtime import runtime_for
 
-    if isinstance(model, Exported):
-        return (exact and model.runtime.exact) or model.runtime
-    from masker.runtime.torch import TorchRuntime
-
-    return TorchRuntime(model, device, exact=exact)
-
-
-def _wants_cpu(options: dict[str, Any]) -> bool:
-    """Whether an exported model will do. Without a word about the device it will if there is no GPU."""
-    if options.get("device") is not None:
-        return str(options["device"]) == "cpu"
-    return not any(Path("/dev").glob("nvidia[0-9]*")) and not Path("/dev/kfd").exists()
+    return runtime_for(model, device, exact=exact)
 
 
 def _check_same_vocabulary(a: "Model", b: "Model") -> None:

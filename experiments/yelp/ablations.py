@@ -21,6 +21,7 @@ from masker.errors import MaskerError, unknown
 from masker.evaluation.fluency import load_language_model
 from masker.evaluation.judges.base import Judge
 from masker.evaluation.report import Direction, evaluate, read_lines
+from masker.model.folder import has_settings
 
 DOMAINS = ("negative", "positive")  # of the lines of files 0 and 1
 PARTS = ("dev", "test")
@@ -85,7 +86,7 @@ def fit_and_edit(options: argparse.Namespace) -> None:
 def _fitted(name: str, options: argparse.Namespace) -> Path:
     """The folder of a fit, which is made if it is not there."""
     folder: Path = options.models / name
-    if (folder / "masker.json").is_file():
+    if has_settings(folder):
         return folder
     from masker.data.corpora import is_judge_line, read_corpus
     from masker.training.fit import fit

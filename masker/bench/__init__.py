@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,9 @@ def bench(
     """
     if not texts:
         raise MaskerError("there is nothing to time; give a file with a few lines of text")
-    from masker.runtime.onnx import cores
+    if find_spec("torch") is None:
+        raise missing("train", "timing")
+    from masker.runtime import cores
 
     with tempfile.TemporaryDirectory() as folder:
         exported = _exported(model, Path(folder), report)
@@ -115,11 +118,11 @@ def _rows(
 
 
 def _exported(model: str | None, folder: Path, report: Callable[[str], None]) -> str | None:
-    """Where the exported model is: where `masker export` has put it, or in `folder`, if that can be made."""
-    from masker.runtime.onnx import find_exported
+    """A folder of the model with graphs for ONNX Runtime: its own, or one in `folder`, if that can be made."""
+    from masker.model.folder import exported_folder
 
-    if path := find_exported(model):
-        return str(path.parent)
+    if own := exported_folder(model):
+        return str(own)
     report("exporting")
     command = [sys.executable, "-m", "masker", "export", *([model] if model else []), "--out", str(folder / "exported")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # or its memory would be counted

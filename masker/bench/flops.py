@@ -1,13 +1,13 @@
 """How much arithmetic a masked input needs at least, and how fast this machine does such arithmetic."""
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from masker.errors import MaskerError
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,12 @@ class Shape:
     @classmethod
     def read(cls, name: str | None) -> "Shape":
         """From the config of a model folder, or of the embedded model."""
-        embedded = Path(__file__).parents[1] / "model" / "embedded"
-        path = (embedded if name is None else Path(name).expanduser()) / "config.json"
-        return cls._from(json.loads(path.read_text("utf-8")))
+        from masker.model.folder import local_folder, read_config
+
+        folder = local_folder(name)
+        if folder is None:
+            raise MaskerError(f"there is no folder '{name}' here, and only models in folders can be timed")
+        return cls._from(read_config(folder))
 
     @classmethod
     def _from(cls, config: dict[str, Any]) -> "Shape":

@@ -11,7 +11,14 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from masker.cli._options import as_flags
-from masker.errors import MaskerError
+from masker.errors import MaskerError, missing
+
+# which extra of the package brings what is imported
+_EXTRAS = {
+    "torch": "train", "transformers": "train", "accelerate": "train", "sklearn": "train", "scipy": "train",
+    "sacrebleu": "train", "onnx": "onnx", "onnxscript": "onnx", "apache_beam": "beam", "pyarrow": "beam",
+    "matplotlib": "plot",
+}  # fmt: skip
 
 
 class _Interrupted(Exception):
@@ -51,7 +58,11 @@ def main() -> None:
         _leave(as_flags(str(error), _verb(sys.argv[1:])), 2)
     except OSError as error:
         _leave(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2)
-    except Exception as error:  # a bug of Masker's
+    except Exception as error:
+        # `pip install masker-nlp` brings what `edit`, `explain` and `info` need
+        if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get((error.name or "").partition(".")[0])):
+            _leave(str(missing(extra, f"masker {sys.argv[1]}")), 2)
+        # a bug of Masker's
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(frame.filename).name}:{frame.lineno}"
         first = str(error).strip().partition("\n")[0]

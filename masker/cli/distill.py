@@ -59,6 +59,7 @@ def distill(
     are files of DiscoFuse or WikiSplit; gz and xz too. The student is run with masker edit --model, and far faster than
     Masker itself.
     """
+    from masker.model.folder import has_settings
     from masker.students.base import KINDS, StudentSettings, student_class
 
     choice("student", student, list(KINDS))
@@ -67,7 +68,7 @@ def distill(
         raise MaskerError(f"--{next(iter(options))} is for a lasertagger, not for {student}; drop it")
     if silver is None and gold is None:
         raise MaskerError("there is nothing to learn from; give pairs with --silver, --gold or both")
-    if out.exists() and (not out.is_dir() or (out / "masker.json").exists()):
+    if out.exists() and (not out.is_dir() or has_settings(out)):
         raise MaskerError(f"{out} is {'a model' if out.is_dir() else 'a file'}; give another folder for the student")
     settings = StudentSettings(
         epochs=epochs, steps=steps, batch_size=batch_size, lr=lr, max_length=max_length, eval_every=eval_every,

@@ -16,8 +16,12 @@ def info(
 ) -> None:
     """Print what a model is and how it was made."""
     from masker.model.card import facts
-    from masker.model.padded_mlm import PaddedMLM
+    from masker.model.folder import local_folder
+    from masker.model.light import LightModel
+    from masker.runtime import load_network
 
+    folder = local_folder(model)
+    found = LightModel.read(folder) if folder else load_network(model)
     console = Console(highlight=False, soft_wrap=True)
-    for name, value in facts(PaddedMLM.from_pretrained(model), model or "the embedded model"):
+    for name, value in facts(found, model or "the embedded model"):
         console.print(f"{name:<18}", value, markup=False)

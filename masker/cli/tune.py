@@ -35,10 +35,10 @@ def tune(
     from masker.api import Masker
     from masker.data.corpora import load_domains
     from masker.evaluation.judges.base import Judge
-    from masker.model.folder import save_settings
+    from masker.model.folder import SETTINGS, has_settings, save_settings
     from masker.search.tuning import tune as search_knobs
 
-    if not (model / "masker.json").is_file():
+    if not has_settings(model):
         raise MaskerError(f"no model of Masker's at {model}; make one with 'masker fit', or copy one there")
     corpora = load_domains(o.pairs(domain, "--domain"), encoding=encoding)
     corpora = {name: texts[:lines] for name, texts in corpora.items()}
@@ -51,7 +51,7 @@ def tune(
     save_settings(masker.model.settings, model)
     for trial in best.values():
         err.print(f"best: {_line(trial)}", markup=False, highlight=False, soft_wrap=True)
-    err.print(f"wrote {model / 'masker.json'}", markup=False, soft_wrap=True)
+    err.print(f"wrote {model / SETTINGS}", markup=False, soft_wrap=True)
 
 
 def _line(t: "Trial") -> str:

@@ -12,6 +12,7 @@ from masker.errors import MaskerError
 from masker.evaluation import fluency_ngram
 from masker.evaluation.fluency_ngram import NgramLM
 from masker.evaluation.tally import Tally, ratio
+from masker.model.folder import has_settings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,7 +54,7 @@ def fluency_tally(texts: Sequence[str], model: "LanguageModel | str | Path") -> 
 
 def load_language_model(folder: str | Path | None = None, *, device: str | None = None) -> LanguageModel:
     """The embedded model, or what a folder holds: one of Masker's, an NgramLM, a causal or masked Hugging Face LM."""
-    if folder is None or (Path(folder) / "masker.json").is_file():
+    if folder is None or has_settings(folder):
         from masker.model.padded_mlm import PaddedMLM
 
         return PaddedLM(PaddedMLM.from_pretrained(folder), device=device)
@@ -84,11 +85,11 @@ class _Transformer:
     def __init__(self, folder: str | Path, *, device: str | None = None) -> None:
         import transformers
 
-        from masker.model.folder import _quiet
+        from masker.model.pretrained import quiet
         from masker.training.device import choose_device
 
         self.device = choose_device(device)
-        with _quiet():
+        with quiet():
             self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
             loader = getattr(transformers, self.auto_class)
             self.model: Any = loader.from_pretrained(folder, use_safetensors=True).to(self.device).eval()

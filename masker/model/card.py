@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from masker.model.padded_mlm import PaddedMLM
+    from masker.model.settings import WithDomains
 
 
-def facts(model: "PaddedMLM", name: str) -> Iterator[tuple[str, str]]:
+def facts(model: "WithDomains", name: str) -> Iterator[tuple[str, str]]:
     """What `masker info` prints, as name and value."""
-    settings, config = model.settings, model.mlm.config
+    settings = model.settings
     yield "model", name
     yield "domains", ", ".join(d + (f" (from {o})" if o else "") for d, o in settings.domains.items()) or "none yet"
-    yield "architecture", f"{config.model_type}, {_size(model)} parameters"
+    yield "architecture", f"{model.architecture}, {_size(model)} parameters"
     yield "n_p", f"{settings.n_p} masks a span, so up to {settings.n_p} pieces are deleted and inserted"
     yield "window", f"{settings.window} pieces"
     yield "vocabulary", f"{len(model.vocabulary):,} pieces"
@@ -30,14 +30,14 @@ def facts(model: "PaddedMLM", name: str) -> Iterator[tuple[str, str]]:
             yield f"  {score}", str(value)
 
 
-def model_card(model: "PaddedMLM") -> str:
+def model_card(model: "WithDomains") -> str:
     """README.md of a model folder, with the header that the Hugging Face hub reads."""
     settings = model.settings
     domains = ", ".join(f"`{name}`" for name in settings.domains) or "none yet (a base for `masker fit`)"
     lines = [
         "---", "library_name: masker", "pipeline_tag: fill-mask", "tags: [masker, style-transfer, padded-mlm]", "---",
         "", "# A padded masked language model for Masker", "",
-        f"Domains: {domains}. {model.mlm.config.model_type}, {_size(model)} parameters, "
+        f"Domains: {domains}. {model.architecture}, {_size(model)} parameters, "
         f"n_p = {settings.n_p}, texts of up to {settings.window} pieces at once.", "",
     ]  # fmt: skip
     if settings.domains:
@@ -82,6 +82,6 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", r"\|")
 
 
-def _size(model: "PaddedMLM") -> str:
-    count = sum(p.numel() for p in model.parameters())
+def _size(model: "WithDomains") -> str:
+    count = model.size
     return f"{count / 1e6:.1f}M" if count >= 1e5 else f"{count:,}"

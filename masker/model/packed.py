@@ -8,26 +8,27 @@ because many spans score almost the same. What is stored of a matrix, in one or 
     NAME.K.scale   a float16 for every GROUP weights, or for every row where rows do not divide into groups
 """
 
+import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
-import torch
-from torch import Tensor
 
 GROUP = 128
 UNIT = 1024  # scales are stored so many times larger, to be well inside the range of float16
 COMMON = 7000  # rows of the word embeddings in twelve bits: vocabularies list frequent pieces first
 
+_PART = re.compile(r"\.[01]\.(high|low|scale)$")
 
-def pack(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors to store. Vectors stay as they are; small tables (positions, types) become float16."""
-    packed: dict[str, Tensor] = {}
+
+def pack(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays to store. Vectors stay as they are; small tables (positions, types) become float16."""
+    packed: dict[str, np.ndarray] = {}
     for name, weight in weights.items():
-        if weight.dim() != 2:
+        if weight.ndim != 2:
             packed[name] = weight
         elif weight.shape[0] <= 2048 and "embedding" in name:
-            packed[name] = weight.half()
+            packed[name] = weight.astype(np.float16)
         elif "embedding" in name:
             packed |= _pack(weight[:COMMON], f"{name}.0", 12) | _pack(weight[COMMON:], f"{name}.1", 8)
         else:
@@ -35,41 +36,51 @@ def pack(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return packed
 
 
-def unpack(packed: Mapping[str, Tensor], shapes: Mapping[str, torch.Size]) -> dict[str, Tensor]:
-    """The weights again, in float32. Those of `shapes` that were not stored are left out."""
-    weights: dict[str, Tensor] = {}
-    for name, shape in shapes.items():
-        if name in packed:
-            weights[name] = packed[name].float()
-        elif parts := [_unpack(packed, f"{name}.{k}") for k in (0, 1) if f"{name}.{k}.high" in packed]:
-            weights[name] = torch.from_numpy(np.concatenate(parts)).view(shape)
-    return weights
+def stored_names(keys: Collection[str]) -> list[str]:
+    """The weights that a packed file with these keys has, whole or in parts."""
+    return list(dict.fromkeys(_PART.sub("", key) for key in keys))
 
 
-def _pack(weight: Tensor, name: str, bits: int) -> dict[str, Tensor]:
+def unpack(name: str, keys: Collection[str], read: Callable[[str], np.ndarray]) -> np.ndarray:
+    """A weight again, in float32; a matrix that was stored in parts is flat. `read` gives what is stored by a key."""
+    if name in keys:
+        return read(name).astype(np.float32, copy=False)
+    parts = [f"{name}.0", f"{name}.1"][: 1 + (f"{name}.1.high" in keys)]
+    codes = [_codes(part, keys, read) for part in parts]
+    weight, at = np.empty(sum(map(np.size, codes)), np.float32), 0
+    for part, some in zip(parts, codes, strict=True):
+        scale = read(f"{part}.scale").astype(np.float32)[:, None] / UNIT
+        groups = weight[at : at + some.size].reshape(len(scale), -1)
+        np.multiply(some.reshape(groups.shape), scale, out=groups)
+        at += some.size
+    return weight
+
+
+def _codes(name: str, keys: Collection[str], read: Callable[[str], np.ndarray]) -> np.ndarray:
+    """The whole numbers that are stored of a part."""
+    high = np.frombuffer(zlib.decompress(read(f"{name}.high").data), np.int8)
+    if f"{name}.low" not in keys:
+        return high
+    low, codes = read(f"{name}.low"), high.astype(np.int16)
+    codes <<= 4
+    codes[0::2] |= low & 15
+    codes[1::2] |= (low >> 4)[: codes.size // 2]
+    return codes
+
+
+def _pack(weight: np.ndarray, name: str, bits: int) -> dict[str, np.ndarray]:
     columns = weight.shape[1]
-    groups = weight.detach().float().reshape(-1, columns if columns % GROUP else GROUP)
+    groups = weight.astype(np.float32).reshape(-1, columns if columns % GROUP else GROUP)
     limit = 2 ** (bits - 1)
     # rounded (upwards) before it is used, the scale adds no error of its own
-    scale = (groups.abs().amax(1) / (limit - 1) * 1.0005 * UNIT).half().clamp(min=torch.finfo(torch.half).tiny)
-    codes = (
-        (groups / (scale.float() / UNIT)[:, None]).round().clamp(-limit, limit - 1).flatten().numpy().astype(np.int16)
-    )
+    scale = np.abs(groups).max(1) / np.float32(limit - 1) * np.float32(1.0005) * np.float32(UNIT)
+    scale = np.maximum(scale.astype(np.float16), np.finfo(np.float16).tiny)
+    steps = np.round(groups / (scale.astype(np.float32) / UNIT)[:, None])
+    codes = steps.clip(-limit, limit - 1).ravel().astype(np.int16)
     coder = zlib.compressobj(9, strategy=zlib.Z_HUFFMAN_ONLY)
     high = coder.compress((codes >> (bits - 8)).astype(np.int8).tobytes()) + coder.flush()
-    stored = {f"{name}.high": torch.from_numpy(np.frombuffer(high, np.uint8).copy()), f"{name}.scale": scale}
+    stored = {f"{name}.high": np.frombuffer(high, np.uint8), f"{name}.scale": scale}
     if bits == 12:
         low = np.append(codes & 15, [0] * (codes.size % 2)).astype(np.uint8)
-        stored[f"{name}.low"] = torch.from_numpy(low[0::2] | low[1::2] << 4)
+        stored[f"{name}.low"] = low[0::2] | low[1::2] << 4
     return stored
-
-
-def _unpack(packed: Mapping[str, Tensor], name: str) -> np.ndarray:
-    values = np.frombuffer(zlib.decompress(packed[f"{name}.high"].numpy().tobytes()), np.int8).astype(np.float32)
-    if f"{name}.low" in packed:
-        low = packed[f"{name}.low"].numpy()
-        values *= 16
-        values[0::2] += low & 15
-        values[1::2] += (low >> 4)[: values.size // 2]
-    scale = packed[f"{name}.scale"].float().numpy()[:, None] / UNIT
-    return (values.reshape(len(scale), -1) * scale).ravel()

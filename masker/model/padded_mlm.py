@@ -99,6 +99,14 @@ class PaddedMLM(nn.Module, WithDomains):
         return next(self.parameters()).device
 
     @property
+    def architecture(self) -> str:
+        return str(self.mlm.config.model_type)
+
+    @property
+    def size(self) -> int:
+        return sum(p.numel() for p in self.parameters())
+
+    @property
     def max_length(self) -> int:
         """The longest input that the model has positions for."""
         return int(getattr(self.mlm.config, "max_position_embeddings", 512)) - self._first_position
@@ -131,7 +139,7 @@ class PaddedMLM(nn.Module, WithDomains):
     @classmethod
     def from_pretrained(cls, name: str | Path | None = None) -> "PaddedMLM":
         """The embedded model, a folder, or a Hugging Face id."""
-        from masker.model.folder import load
+        from masker.model.pretrained import load
 
         return load(name)
 
@@ -140,12 +148,12 @@ class PaddedMLM(nn.Module, WithDomains):
 
         `packed` stores the weights in a third of their size, in a format of Masker's own.
         """
-        from masker.model.folder import save
+        from masker.model.pretrained import save
 
         save(self, Path(folder), packed=packed)
 
     def push_to_hub(self, repository: str, **options: Any) -> None:
-        from masker.model.folder import push
+        from masker.model.pretrained import push
 
         push(self, repository, **options)
 

@@ -3,12 +3,15 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from masker.core.padding import Frame
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError, unknown
 
+_FORMAT = 1
 # knobs of the search editor as models of version 0.1 have them
 _RENAMED = {"style": "encoder", "words": "bag_of_words", "fit": "coherence", "rest": "residue"}
 
@@ -87,15 +90,59 @@ class Settings:
         for knobs in self.search.values():
             SearchSettings.of(knobs)  # what is wrong shows when a model is loaded
 
+    @classmethod
+    def from_dict(cls, fields: Any) -> "Settings":
+        """From what a file says, which may be of any shape."""
+        if not isinstance(fields, dict) or "format" not in fields:
+            raise MaskerError("this is no object with a format; save the model again")
+        values = dict(fields)
+        if (version := values.pop("format")) != _FORMAT:
+            raise MaskerError(f"its format is {version}, this version reads {_FORMAT}; update masker-nlp")
+        kinds = get_type_hints(cls)
+        for key, value in values.items():
+            if key not in kinds:
+                raise unknown("key", key, list(kinds))
+            if not _fits(value, kinds[key]):
+                kind = kinds[key].__name__ if isinstance(kinds[key], type) else kinds[key]
+                raise MaskerError(f"'{key}' is {value!r:.60}; it should be of the type {kind}")
+        return cls(**values)
+
     def to_dict(self) -> dict[str, Any]:
-        return {"format": 1, **asdict(self)}
+        return {"format": _FORMAT, **asdict(self)}
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether what JSON gave is of a type, in all of its parts."""
+    parts, origin = get_args(kind), get_origin(kind)
+    if kind is Any:
+        return True
+    if origin is dict:
+        return isinstance(value, dict) and all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in value.items())
+    if origin is list:
+        return isinstance(value, list) and all(_fits(part, parts[0]) for part in value)
+    if origin is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if isinstance(value, bool):  # to Python a whole number, too
+        return kind is bool
+    return isinstance(value, int | float if kind is float else kind)
 
 
 class WithDomains:
-    """A model as the editor sees it: a vocabulary, settings, and named domains."""
+    """A model as the editor sees it: a vocabulary, settings, and named domains.
+
+    `architecture` is its family's name, `size` the number of its weights.
+    """
 
     vocabulary: Vocabulary
     settings: Settings
+
+    @property
+    def architecture(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        raise NotImplementedError
 
     @property
     def frame(self) -> Frame:
@@ -105,6 +152,14 @@ class WithDomains:
     @property
     def domains(self) -> list[str]:
         return list(self.settings.domains)
+
+    def check_tokens(self, where: str | Path) -> None:
+        """Files of different models in one folder would give nonsense, or an index error much later."""
+        for name in self.domains:
+            if self.vocabulary.domain(name) == self.vocabulary.tokenizer.unk_token_id:
+                raise MaskerError(
+                    f"the tokenizer of {where} has no token for the domain '{name}'; save the model again"
+                )
 
     def check_domain(self, name: str) -> str:
         if name not in self.settings.domains:

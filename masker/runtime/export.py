@@ -1,24 +1,27 @@
-"""Writing a model as one ONNX file: the encoder, the projection to the vocabulary and the scoring step, in int8."""
+"""Writing the graphs of a model: encoder, projection to the vocabulary and scoring step, in float32 and int8."""
 
 import copy
-import json
 import logging
 import tempfile
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+import onnxscript  # noqa: F401  (torch's exporter needs it, and would notice late)
 import torch
+from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import Tensor, nn
 
-from masker.errors import MaskerError, missing
-from masker.model.folder import SETTINGS, one_line, save_style, staged
+from masker.errors import MaskerError
+from masker.model.folder import GRAPHS, local_folder, one_line, staged
 from masker.model.padded_mlm import PaddedMLM
-from masker.runtime.onnx import EXACT, FILE, cache
+from masker.model.weights import Weights
+from masker.runtime import rewriting
+from masker.runtime.graphs import FLOAT32, FORMS, INT8, made_from, write_graphs
 
 INPUTS = ("ids", "attention", "slots", "asked", "bias")
 OUTPUTS = ("best_log_p", "best", "asked_log_p", "styles")
@@ -42,59 +45,82 @@ class _Step(nn.Module):
 
 
 def export(name: str | Path | None, out: Path | None = None) -> Path:
-    """Write the ONNX file of a model, and what it needs beside it, to `out`.
-
-    Without `out` it goes into the model's folder; the embedded model's goes to the user's cache.
-    """
-    if out is None and name is not None and not Path(name).expanduser().is_dir():
-        raise MaskerError(f"there is no folder '{name}' to write to; name one with `out`")
-    folder = out or (cache() if name is None else Path(name).expanduser())
+    """Write the graphs of a model into its folder; or the model with them to `out`."""
+    folder = out or (local_folder(name) if name is not None else None)
+    if folder is None:
+        what = "the embedded model has its graphs already" if name is None else f"there is no folder '{name}'"
+        raise MaskerError(f"{what}; name a folder to write to with `out`")
     model = PaddedMLM.from_pretrained(name)
-    with one_line(f"cannot export to {folder}"), staged(folder) as stage:
-        write_onnx(model, stage)
-        if name is None or folder.resolve() != Path(name).expanduser().resolve():
-            model.vocabulary.tokenizer.save_pretrained(stage)
-            save_style(model, stage)
-            settings = json.dumps(model.settings.to_dict(), indent=2, ensure_ascii=False)
-            (stage / SETTINGS).write_text(settings + "\n", "utf-8")
-    return folder / FILE
-
-
-def write_onnx(model: PaddedMLM, folder: Path) -> None:
-    """Write `model` to `folder` twice, in int8 and in float32."""
     if model.settings.domain_as != "token":
         raise MaskerError(
             "only a model with a token for each domain can be exported; fit it again (masker fit --domain-as token)"
         )
-    try:
-        import onnx
-        import onnxscript  # noqa: F401
-        from onnxruntime.quantization import QuantType, quantize_dynamic
-    except ImportError as error:
-        raise missing("onnx", "exporting a model") from error
+    if out is not None:
+        model.save_pretrained(out)
+    with one_line(f"cannot export to {folder}"), staged(folder) as stage:
+        _write(model, folder, stage)
+    return folder / GRAPHS
 
+
+def _write(model: PaddedMLM, folder: Path, stage: Path) -> None:
+    """Write the graphs of `model`, whose weights are in `folder`, to `stage`."""
+    saved = model.state_dict()
+    weights = {name: array.reshape(_shape(saved, name, array)) for name, array in Weights(folder).items()}
+    with tempfile.TemporaryDirectory() as scratch, _quiet():
+        graph = _traced(model, Path(scratch) / "float32.onnx")
+        rewriting.choose(graph)
+        rewriting.turn_keys(graph)
+        rewriting.untie(graph)
+        known, int8 = _known(weights, {}), copy.deepcopy(graph)
+        lacks = {FLOAT32: rewriting.detach(graph, known)}
+        names = {t.name: known.get(rewriting.digest(onnx.numpy_helper.to_array(t))) for t in int8.graph.initializer}
+        divided = rewriting.even_out(int8, _random(model))
+        shrink = {found.partition("|")[0]: by for name, by in divided.items() if (found := names[name])}
+        int8 = _quantised(int8, Path(scratch))
+        lacks[INT8] = rewriting.detach(int8, _known(weights, shrink))
+    used = {name.partition("|")[0] for names in lacks.values() for name in names}
+    graphs = {FLOAT32: graph.SerializeToString(), INT8: int8.SerializeToString()}
+    write_graphs(folder, stage, graphs, lacks, {name: weights[name].shape for name in sorted(used)}, shrink)
+
+
+def _shape(saved: dict[str, Tensor], name: str, array: np.ndarray) -> tuple[int, ...]:
+    """That of a weight whose file does not tell."""
+    tensor = saved.get(f"mlm.{name}")
+    return array.shape if tensor is None else tuple(tensor.shape)
+
+
+def _known(weights: dict[str, np.ndarray], shrink: dict[str, np.ndarray]) -> dict[bytes, str]:
+    """By their digests, the names of all that can be made from the weights."""
+    known: dict[bytes, str] = {}
+    for name, weight in weights.items():
+        for form, array in made_from(weight, shrink.get(name), FORMS).items():
+            known.setdefault(rewriting.digest(array), name + form)
+    return known
+
+
+def _traced(model: PaddedMLM, path: Path) -> Any:
+    """The graph as torch exports it."""
     plain = copy.deepcopy(model, {id(model.vocabulary): model.vocabulary}).cpu().float().eval()
     plain._renew_head()
     plain.mlm.set_attn_implementation("eager")
     plain.attend = _attend
-    with tempfile.TemporaryDirectory() as scratch, _quiet():
-        inputs, shapes = _example(plain)
-        with torch.inference_mode():
-            torch.onnx.export(
-                _Step(plain), inputs, folder / EXACT, input_names=INPUTS, dynamic_shapes=shapes, dynamo=True,
-                output_names=OUTPUTS[: 3 + (plain.style is not None)], external_data=False, verbose=False,
-            )  # fmt: skip
-        graph = onnx.load(folder / EXACT)
-        _choose(graph, onnx)
-        _turn_keys(graph, onnx)
-        onnx.save(graph, folder / EXACT)
-        _untie(graph, onnx)
-        _even_out(graph, onnx, _random(plain))
-        onnx.save(graph, Path(scratch) / FILE)
-        quantize_dynamic(
-            Path(scratch) / FILE, folder / FILE, op_types_to_quantize=["MatMul", "Gather"], per_channel=True,
-            weight_type=QuantType.QInt8, extra_options={"MatMulConstBOnly": True, "DefaultTensorType": 1},  # 1: float
+    inputs, shapes = _example(plain)
+    with torch.inference_mode():
+        torch.onnx.export(
+            _Step(plain), inputs, path, input_names=INPUTS, dynamic_shapes=shapes, dynamo=True,
+            output_names=OUTPUTS[: 3 + (plain.style is not None)], external_data=False, verbose=False,
         )  # fmt: skip
+    return onnx.load(path)
+
+
+def _quantised(graph: Any, scratch: Path) -> Any:
+    """The graph with products in int8."""
+    onnx.save(graph, scratch / "float32.onnx")
+    quantize_dynamic(
+        scratch / "float32.onnx", scratch / "int8.onnx", op_types_to_quantize=["MatMul"], per_channel=True,
+        weight_type=QuantType.QInt8, extra_options={"MatMulConstBOnly": True, "DefaultTensorType": 1},  # 1: float
+    )  # fmt: skip
+    return onnx.load(scratch / "int8.onnx")
 
 
 def _example(model: PaddedMLM) -> tuple[tuple[Tensor, ...], dict[str, Any]]:
@@ -112,98 +138,6 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, seen: Tensor, scaling: float) -> Te
     """As `_last_layer.plain`, in the products that the other layers are made of."""
     score = (q @ k.transpose(2, 3) * scaling).masked_fill(~seen[:, None, None, :].bool(), torch.finfo(q.dtype).min)
     return (score.softmax(-1) @ v).transpose(1, 2)
-
-
-def _choose(model: Any, onnx: Any) -> None:
-    """The input `top` says how many best pieces are wanted: torch can only export a constant.
-
-    Where they are all allowed, as they mostly are, `bias` need not be added to all of the vocabulary.
-    """
-    graph, node = model.graph, onnx.helper.make_node
-    (topk,) = [node for node in graph.node if node.op_type == "TopK"]
-    (add,) = [node for node in graph.node if topk.input[0] in node.output]
-    log_p = next(name for name in add.input if name != "bias")
-    graph.node.remove(topk)
-    graph.node.remove(add)
-
-    def branch(name: str, *nodes: Any) -> Any:
-        results = [onnx.helper.make_tensor_value_info(f"{name}_{k}", kind, None) for k, kind in enumerate((1, 7))]
-        return onnx.helper.make_graph(nodes, name, [], results)
-
-    graph.initializer.append(onnx.numpy_helper.from_array(np.zeros((), np.float32), "no_bias"))
-    among = node("Add", [log_p, "bias"], ["allowed"])
-    anew = branch("anew", among, node("TopK", ["allowed", "top"], ["anew_0", "anew_1"]))
-    same = branch("same", node("Identity", ["free_log_p"], ["same_0"]), node("Identity", ["free"], ["same_1"]))
-    graph.node.extend([
-        node("TopK", [log_p, "top"], ["free_log_p", "free"]),
-        node("Gather", ["bias", "free"], ["free_bias"]),
-        node("ReduceMin", ["free_bias"], ["least_bias"], keepdims=0),
-        node("Less", ["least_bias", "no_bias"], ["refused"]),
-        node("If", ["refused"], list(topk.output), then_branch=anew, else_branch=same),
-    ])  # fmt: skip
-    graph.input.append(onnx.helper.make_tensor_value_info("top", onnx.TensorProto.INT64, [1]))
-    for output in graph.output:
-        if output.name in ("best", "best_log_p"):
-            output.type.tensor_type.shape.dim[2].Clear()
-    del graph.value_info[:]
-
-
-def _turn_keys(model: Any, onnx: Any) -> None:
-    """Let the product of queries and keys turn the keys: to move every number by itself takes five times as long."""
-    turns = {node.output[0]: node for node in model.graph.node if node.op_type == "Transpose" and node.attribute}
-    times_used = Counter(name for node in model.graph.node for name in node.input)
-    for node in model.graph.node:
-        turn = turns.get(node.input[1]) if node.op_type == "MatMul" and times_used[node.input[1]] == 1 else None
-        if turn is not None and list(turn.attribute[0].ints) == [0, 2, 3, 1]:
-            turn.attribute[0].ints[:] = [0, 2, 1, 3]
-            node.op_type, node.domain = "FusedMatMul", "com.microsoft"
-            node.attribute.append(onnx.helper.make_attribute("transB", 1))
-    model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
-
-
-def _untie(model: Any, onnx: Any) -> None:
-    """Give the output projection a matrix of its own: the embeddings transposed at every call could not be int8."""
-    weights = {tensor.name: tensor for tensor in model.graph.initializer}
-    for node in list(model.graph.node):
-        if node.op_type == "Transpose" and node.input[0] in weights:
-            matrix = onnx.numpy_helper.to_array(weights[node.input[0]]).T.copy()
-            model.graph.initializer.append(onnx.numpy_helper.from_array(matrix, node.output[0]))
-            model.graph.node.remove(node)
-
-
-def _even_out(model: Any, onnx: Any, feed: dict[str, np.ndarray]) -> None:
-    """Divide the few columns that are many times larger than the others before they are multiplied with weights.
-
-    int8 has one scale for all columns of an input, and would leave the small ones a handful of values. Which columns
-    are large depends on the encoder much more than on the text. Their weights are multiplied instead.
-    """
-    from onnxruntime import InferenceSession, SessionOptions
-
-    graph, to_array, from_array = model.graph, onnx.numpy_helper.to_array, onnx.numpy_helper.from_array
-    weights = {tensor.name: tensor for tensor in graph.initializer}
-    products: dict[str, list[Any]] = {}
-    for node in graph.node:
-        if node.op_type == "MatMul" and node.input[1] in weights:
-            products.setdefault(node.input[0], []).append(node)
-    watched, options = copy.deepcopy(model), SessionOptions()
-    watched.graph.output.extend(onnx.helper.make_tensor_value_info(name, 1, None) for name in products)
-    options.log_severity_level = 3
-    session = InferenceSession(watched.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    times_used = Counter(name for node in graph.node for name in node.input)
-    for (name, nodes), seen in zip(products.items(), session.run(list(products), feed), strict=True):
-        size = np.abs(seen).reshape(-1, seen.shape[-1]).max(0)
-        usual = np.median(size)
-        shared = any(times_used[node.input[1]] > 1 for node in nodes)  # by several layers
-        if shared or not usual or size.max() < 8 * usual:
-            continue
-        shrink = np.minimum(1, 4 * usual / size.clip(usual)).astype(np.float32)
-        for node in nodes:
-            weight = weights[node.input[1]]
-            weight.CopyFrom(from_array(to_array(weight) / shrink[:, None], weight.name))
-            node.input[0] = f"{name}_even"
-        graph.initializer.append(from_array(shrink, f"{name}_shrink"))
-        at = list(graph.node).index(nodes[0])
-        graph.node.insert(at, onnx.helper.make_node("Mul", [name, f"{name}_shrink"], [f"{name}_even"]))
 
 
 def _random(model: PaddedMLM) -> dict[str, np.ndarray]:

@@ -11,6 +11,7 @@ from torch import Tensor
 from masker.core.runtime import Array, SlotScores
 from masker.errors import MaskerError
 from masker.model.padded_mlm import PaddedMLM
+from masker.runtime import chosen_device
 
 
 class TorchRuntime:
@@ -21,7 +22,7 @@ class TorchRuntime:
 
     def __init__(self, model: PaddedMLM, device: str | torch.device | None = None, *, exact: bool = False) -> None:
         try:
-            self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+            self.device = torch.device(chosen_device(device))
             self.model = model.to(self.device).eval()
         except (RuntimeError, AssertionError) as error:
             raise MaskerError(f"cannot use the device '{device}': {str(error).splitlines()[0]}") from error

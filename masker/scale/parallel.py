@@ -20,7 +20,7 @@ from typing import Any
 from masker.core.edits import Rewrite
 from masker.data.resumable import ResumableFile
 from masker.errors import MaskerError
-from masker.runtime.onnx import cores
+from masker.runtime import cores, gpus
 
 START = "spawn"  # a fork would share locks and CUDA
 BLOCK, GPU_BLOCK = 32, 4096  # lines a worker is given at a time: whole chunks of every runtime
@@ -117,20 +117,12 @@ def _devices(workers: int, device: str | None) -> tuple[list[str], int]:
     """Where each worker computes, and how many lines it is given at a time."""
     if workers < 0:
         raise MaskerError(f"{workers} workers; give at least 1, or 0 for one a GPU or core")
-    gpus = _gpus() if device in (None, "cuda") else 0
-    if gpus:
-        return [f"cuda:{k % gpus}" for k in range(workers or gpus)], GPU_BLOCK
+    there = gpus() if device in (None, "cuda") else 0
+    if there:
+        return [f"cuda:{k % there}" for k in range(workers or there)], GPU_BLOCK
     if device in (None, "cpu"):
         return ["cpu"] * (workers or cores()), BLOCK
     return [device] * (workers or 1), GPU_BLOCK  # named, such as cuda:1; a worker says if there is none
-
-
-def _gpus() -> int:
-    if not any(Path("/dev").glob("nvidia[0-9]*")) and not Path("/dev/kfd").exists():
-        return 0  # torch, which takes seconds to import, need not be asked
-    import torch
-
-    return torch.cuda.device_count()
 
 
 def one_thread() -> None:

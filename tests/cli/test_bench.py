@@ -7,7 +7,7 @@ from conftest import make_model
 
 from masker import bench as b
 from masker.bench.flops import Shape
-from masker.runtime.onnx import find_exported
+from masker.model.folder import exported_folder
 
 Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
 
@@ -22,7 +22,7 @@ def test_every_way_is_timed_on_the_same_texts(masker: Cli, fitted: Path, tmp_pat
     ways = {row["way"]: row for row in found["ways"]}
     assert set(ways) >= {"naive", "batched", "exhaustive", "pruned", "int8 exhaustive", "int8 pruned", "search"}
     assert result.err.splitlines()[0] == "exporting"
-    assert not find_exported(fitted)
+    assert not exported_folder(fitted)
     assert ways["search"]["passes"] > ways["exhaustive"]["passes"]
     assert ways["search"]["same_edits"] is None  # another method
     for name in ("naive", "batched", "pruned"):

@@ -82,8 +82,8 @@ def test_an_error_of_our_own_is_one_line_too(masker: Cli, monkeypatch: pytest.Mo
     monkeypatch.setattr("masker.model.card.facts", broken)
     result = masker("info", ".")
     assert result.code in (1, 2)
-    monkeypatch.setattr("masker.model.folder.load", broken)
-    result = masker("info", ".")
+    monkeypatch.setattr("masker.model.light.LightModel.read", broken)
+    result = masker("info")
     assert result.code == 1
     assert result.err.count("\n") == 1
     assert "ZeroDivisionError at test_main.py:" in result.err

@@ -4,10 +4,15 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from masker import Masker
-from masker.model.folder import EMBEDDED
+from masker import Masker, PaddedMLM
+from masker.model.folder import EMBEDDED, GRAPHS
+from masker.model.weights import Weights
+from masker.runtime.graphs import FLOAT32, INT8, Graphs
+from masker.runtime.onnx import OnnxRuntime
+from masker.runtime.torch import TorchRuntime
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +22,35 @@ def masker() -> Masker:
 
 def test_it_takes_at_most_30_megabytes() -> None:
     assert sum(path.stat().st_size for path in EMBEDDED.iterdir()) <= 30_000_000
+
+
+def test_its_graphs_belong_to_its_weights() -> None:
+    """`masker export masker/model/embedded` writes them."""
+    graphs, weights = Graphs(EMBEDDED), Weights(EMBEDDED)
+    names = {name.partition("|")[0] for names in graphs._lacks.values() for name in names}
+    assert names == set(weights)
+    assert all(weights[name].size == np.prod(graphs._shapes[name]) for name in names)
+    assert (EMBEDDED / GRAPHS).stat().st_size < 200_000  # nothing else is in them
+
+
+def test_its_graphs_give_what_torch_gives() -> None:
+    model, graphs = PaddedMLM.from_pretrained(), Graphs(EMBEDDED)
+    frame, domain = model.frame, model.vocabulary.domain("positive")
+    pieces = model.vocabulary.read("the worst pizza i have ever had .").pieces
+    rows = [[*frame.start, domain, *pieces[:k], *[frame.mask] * 4, *pieces[k + 1 :], *frame.end] for k in range(7)]
+    ids = np.array(rows)
+    slots = np.nonzero(ids == frame.mask)[1].reshape(len(ids), 4)
+    asked = np.random.default_rng(0).integers(0, len(model.vocabulary), (len(ids), 4, 50))
+    arrays = ids, np.ones_like(ids), slots, asked
+    theirs = TorchRuntime(model, "cpu")
+    float32, int8 = OnnxRuntime(graphs, FLOAT32), OnnxRuntime(graphs, INT8)
+    a, b, c = (runtime(*arrays, None, 4) for runtime in (theirs, float32, int8))
+    np.testing.assert_array_equal(a.best, b.best)
+    np.testing.assert_allclose(a.best_log_p, b.best_log_p, atol=2e-5)
+    np.testing.assert_allclose(a.asked_log_p, b.asked_log_p, atol=2e-5)
+    np.testing.assert_allclose(theirs.styles(*arrays[:2]), float32.styles(*arrays[:2]), atol=2e-5)
+    assert (a.best[:, :, 0] == c.best[:, :, 0]).mean() > 0.9
+    assert np.abs(a.asked_log_p - c.asked_log_p).mean() < 0.2
 
 
 def test_its_domains_are_each_others_counterpart(masker: Masker) -> None:

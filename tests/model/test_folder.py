@@ -208,6 +208,23 @@ def test_broken_settings(folder: Path, content: str) -> None:
     assert str(folder) in error or "n_p" in error
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('"n_p": "four"', "'n_p' is 'four'; it should be of the type int"),
+        ('"window": true', "'window' is True; it should be of the type int"),
+        ('"domains": {"a": 3}', "'domains' is {'a': 3}; it should be of the type dict[str, str | None]"),
+        ('"longest": {"a": "long"}', "'longest' is {'a': 'long'}; it should be"),
+        ('"search": {"a": {"strength": "high"}}', "'search' is {'a': {'strength': 'high'}}; it should be"),
+        ('"made": {}', "'made' is {}; it should be"),
+        ('"colour": "red"', "unknown key 'colour'; known: n_p, window"),
+    ],
+)
+def test_wrong_settings_are_named_with_file_and_key(folder: Path, content: str, said: str) -> None:
+    (folder / "masker.json").write_text(f'{{"format": 1, {content}}}')
+    assert f"{folder / 'masker.json'}: {said}" in refused(folder)
+
+
 def test_settings_that_are_no_text(folder: Path) -> None:
     (folder / "masker.json").write_bytes(b"\xff\xfe{")
     assert "masker.json" in refused(folder)
@@ -268,12 +285,12 @@ def full(*_: object, **__: object) -> None:
 
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize(
-    "where", ["safetensors.torch.save_file", "transformers.modeling_utils.safe_save_file", "pathlib.Path.write_text"]
+    "where", ["safetensors.numpy.save_file", "transformers.modeling_utils.safe_save_file", "pathlib.Path.write_text"]
 )
 def test_no_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, packed: bool) -> None:
     model = make_model("bert")
     monkeypatch.setattr(where, full)
-    used = {"safetensors.torch.save_file": packed, "transformers.modeling_utils.safe_save_file": not packed}
+    used = {"safetensors.numpy.save_file": packed, "transformers.modeling_utils.safe_save_file": not packed}
     if not used.get(where, True):
         return
     out = tmp_path / "new" / "model"

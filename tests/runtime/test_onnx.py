@@ -1,4 +1,3 @@
-import json
 import shutil
 import subprocess
 import sys
@@ -7,37 +6,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import FIGURE_1, make_model
+from conftest import FIGURE_1
 
 from masker.api import Masker
 from masker.errors import MaskerError
-from masker.model.bag_of_words import BagOfWords
+from masker.model.folder import GRAPHS, exported_folder
 from masker.model.padded_mlm import PaddedMLM
-from masker.runtime.onnx import EXACT, FILE, OnnxRuntime, cores, find_exported, load_exported
+from masker.runtime import cores
+from masker.runtime.graphs import FLOAT32, INT8, Graphs
+from masker.runtime.onnx import OnnxRuntime
 from masker.runtime.torch import TorchRuntime
 
-pytest.importorskip("onnxruntime")
-pytest.importorskip("onnxscript")
 TEXTS = [FIGURE_1, "The food was terrible, and we don't like it!", "so", "[MASK] it was n't good .", "a é 😀 ...", ""]
 
 
 @pytest.fixture(scope="module")
-def model() -> PaddedMLM:
-    model = make_model()
-    model.add_style()
-    model.bag_of_words = BagOfWords.fit([["bad food", "rude staff"], ["great food", "nice staff"]])
-    return model
-
-
-@pytest.fixture(scope="module")
-def folder(model: PaddedMLM, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder with the exported files in it."""
-    from masker.runtime.export import export
-
-    folder = tmp_path_factory.mktemp("exported") / "tiny"
-    model.save_pretrained(folder)
-    assert export(folder) == folder / FILE
-    return folder
+def graphs(folder: Path) -> Graphs:
+    return Graphs(folder)
 
 
 def inputs(model: PaddedMLM) -> tuple[np.ndarray, ...]:
@@ -48,35 +33,17 @@ def inputs(model: PaddedMLM) -> tuple[np.ndarray, ...]:
     return ids, attention, rng.integers(0, 8, (5, 4)), rng.integers(0, len(model.vocabulary), (5, 4, 3))
 
 
-def test_float32_gives_what_torch_gives(model: PaddedMLM, folder: Path) -> None:
-    runtime, torch_runtime = OnnxRuntime(folder / EXACT), TorchRuntime(model, "cpu")
+def test_float32_gives_what_torch_gives(model: PaddedMLM, graphs: Graphs) -> None:
+    runtime, torch_runtime = OnnxRuntime(graphs, FLOAT32), TorchRuntime(model, "cpu")
     arrays = inputs(model)
     bias = np.where(model.vocabulary.infillable, 0, -np.inf).astype(np.float32)
     for top in (1, 4):
         ours, theirs = runtime(*arrays, bias, top), torch_runtime(*arrays, bias, top)
         np.testing.assert_array_equal(ours.best, theirs.best)
-        np.testing.assert_allclose(ours.best_log_p, theirs.best_log_p, atol=1e-3)
-        np.testing.assert_allclose(ours.asked_log_p, theirs.asked_log_p, atol=1e-3)
-    np.testing.assert_allclose(runtime.styles(*arrays[:2]), torch_runtime.styles(*arrays[:2]), atol=1e-3)
+        np.testing.assert_allclose(ours.best_log_p, theirs.best_log_p, atol=2e-5)
+        np.testing.assert_allclose(ours.asked_log_p, theirs.asked_log_p, atol=2e-5)
+    np.testing.assert_allclose(runtime.styles(*arrays[:2]), torch_runtime.styles(*arrays[:2]), atol=1e-5)
     assert isinstance(runtime(*map(torch.from_numpy, arrays), None).best, torch.Tensor)
-
-
-def test_the_vocabulary_reads_and_writes_the_same(model: PaddedMLM, folder: Path) -> None:
-    exported = load_exported(folder / FILE)
-    ours, theirs = exported.vocabulary, model.vocabulary
-    for text in TEXTS:
-        assert ours.read(text) == theirs.read(text)
-    np.testing.assert_array_equal(ours.infillable, theirs.infillable)
-    np.testing.assert_array_equal(ours.continuation, theirs.continuation)
-    assert exported.frame == model.frame
-    assert exported.domains == model.domains
-    assert exported.has_style
-    assert exported.bag_of_words is not None
-    assert model.bag_of_words is not None
-    np.testing.assert_allclose(
-        exported.bag_of_words.log_probs(["bad food"]), model.bag_of_words.log_probs(["bad food"])
-    )
-    assert [ours.domain(name) for name in exported.domains] == [theirs.domain(name) for name in exported.domains]
 
 
 def test_int8_finds_and_float32_decides(model: PaddedMLM, folder: Path) -> None:
@@ -96,10 +63,10 @@ def test_int8_finds_and_float32_decides(model: PaddedMLM, folder: Path) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 9])
 def test_however_many_threads_there_are_the_answers_are_the_same(
-    model: PaddedMLM, folder: Path, threads: int, monkeypatch: pytest.MonkeyPatch
+    model: PaddedMLM, graphs: Graphs, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("masker.runtime.onnx._LEAST", 8)
-    runtime, plain = OnnxRuntime(folder / EXACT, threads), OnnxRuntime(folder / EXACT, 1)
+    runtime, plain = OnnxRuntime(graphs, FLOAT32, threads), OnnxRuntime(graphs, FLOAT32, 1)
     bias = np.where(model.vocabulary.infillable, 0, -np.inf).astype(np.float32)
     arrays = inputs(model)
     for some in (arrays, [array[:1] for array in arrays], [array[:2, :8] for array in arrays]):
@@ -112,10 +79,10 @@ def test_however_many_threads_there_are_the_answers_are_the_same(
 
 @pytest.mark.parametrize(("asked", "threads"), [("3", 3), ("2,1", 2), ("", 0), ("many", 0)])
 def test_the_environment_says_how_many_threads(
-    asked: str, threads: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+    asked: str, threads: int, graphs: Graphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", asked)
-    assert OnnxRuntime(folder / FILE)._threads == (threads or cores())
+    assert OnnxRuntime(graphs)._threads == (threads or cores())
 
 
 def test_exact_is_float32_alone(model: PaddedMLM, folder: Path) -> None:
@@ -128,10 +95,10 @@ def test_exact_is_float32_alone(model: PaddedMLM, folder: Path) -> None:
         assert ours.score == pytest.approx(theirs.score, abs=1e-4)
 
 
-@pytest.mark.parametrize("file", [FILE, EXACT])
-def test_pieces_that_are_not_allowed_are_passed_over(model: PaddedMLM, folder: Path, file: str) -> None:
+@pytest.mark.parametrize("kind", [INT8, FLOAT32])
+def test_pieces_that_are_not_allowed_are_passed_over(model: PaddedMLM, graphs: Graphs, kind: str) -> None:
     """Where the best of all are allowed, and where some of them are not."""
-    runtime, arrays = OnnxRuntime(folder / file), inputs(model)
+    runtime, arrays = OnnxRuntime(graphs, kind), inputs(model)
     free = runtime(*arrays, None, 4)
     for refused in ([], [free.best[0, 0, 0]], free.best[:, :, 0].ravel(), free.best.ravel()):
         bias = np.zeros(len(model.vocabulary), np.float32)
@@ -143,30 +110,6 @@ def test_pieces_that_are_not_allowed_are_passed_over(model: PaddedMLM, folder: P
         np.testing.assert_array_equal(found.asked_log_p, free.asked_log_p)
 
 
-def test_columns_of_very_different_size_are_evened_out() -> None:
-    """One column is a thousand times as large as the others: int8 alone would leave nothing of those."""
-    onnx = pytest.importorskip("onnx")
-    from masker.runtime.export import _even_out
-
-    rng = np.random.default_rng(0)
-    x, w = rng.normal(size=(64, 16)).astype(np.float32), rng.normal(size=(16, 8)).astype(np.float32)
-    x[:, 3] *= 1000
-    w[3] /= 1000
-    info = onnx.helper.make_tensor_value_info
-    graph = onnx.helper.make_graph(
-        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"], name="one")], "g",
-        [info("x", 1, [64, 16])], [info("y", 1, [64, 8])], [onnx.numpy_helper.from_array(w, "w")],
-    )  # fmt: skip
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=9)
-    _even_out(model, onnx, {"x": x})
-    assert [node.op_type for node in graph.node] == ["MatMul"]  # it was copied into the model
-    assert [node.op_type for node in model.graph.node] == ["Mul", "MatMul"]
-    values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    even = x * values["x_shrink"]
-    assert np.abs(even).max() < 8 * np.median(np.abs(even).max(0))
-    np.testing.assert_allclose(even @ values["w"], x @ w, rtol=1e-4, atol=1e-4)
-
-
 def test_neither_torch_nor_transformers_is_imported(folder: Path) -> None:
     code = (
         "import sys; from masker import Masker; "
@@ -176,34 +119,23 @@ def test_neither_torch_nor_transformers_is_imported(folder: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_it_is_not_chosen_for_another_device_or_without_the_file(folder: Path, tmp_path: Path) -> None:
+def test_it_is_not_chosen_without_the_file(folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "copy")
-    assert find_exported(copy) == copy / FILE
-    (copy / FILE).unlink()
-    assert find_exported(copy) is None
+    assert exported_folder(copy) == copy
+    (copy / GRAPHS).unlink()
+    assert exported_folder(copy) is None
     assert isinstance(Masker.from_pretrained(copy, device="cpu")._runtime, TorchRuntime)
 
 
 def test_a_broken_file_is_one_line(folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(folder, tmp_path / "copy")
-    (copy / FILE).write_bytes(b"nothing")
+    (copy / GRAPHS).write_bytes(b"nothing")
     with pytest.raises(MaskerError, match="write it again with masker export"):
-        Masker.from_pretrained(copy, device="cpu").edit("it was bad .", "positive", method="paper")
+        Masker.from_pretrained(copy, device="cpu")
 
 
-def test_a_folder_of_its_own_is_complete(folder: Path, tmp_path: Path) -> None:
-    from masker.runtime.export import export
-
-    path = export(folder, tmp_path / "out")
-    assert {p.name for p in path.parent.iterdir()} >= {FILE, EXACT, "masker.json", "tokenizer.json"}
-    assert json.loads((path.parent / "masker.json").read_text())["n_p"] == 4
-    assert Masker.from_pretrained(path.parent, device="cpu").edit("the food was bad .", to="positive").text
-    with pytest.raises(MaskerError, match="`out`"):
-        export("nobody/nothing")
-
-
-def test_saving_another_model_in_the_folder_removes_what_was_exported(folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(folder, tmp_path / "copy")
-    make_model(seed=3).save_pretrained(copy)
-    assert find_exported(copy) is None
-    assert not (copy / EXACT).exists()
+def test_all_sessions_look_up_embeddings_in_one_array(folder: Path) -> None:
+    runtime = OnnxRuntime(Graphs(folder), INT8)
+    assert runtime.exact is not None
+    (table,) = [name for name in runtime._usual if "word_embeddings" in name]
+    assert runtime._usual[table] is runtime.exact._usual[table]

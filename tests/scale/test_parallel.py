@@ -121,10 +121,10 @@ def test_a_failed_start_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_workers_and_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "_gpus", lambda: 0)
+    monkeypatch.setattr(parallel, "gpus", lambda: 0)
     assert parallel._devices(0, None) == (["cpu"] * len(os.sched_getaffinity(0)), 16)
     assert parallel._devices(3, "cpu") == (["cpu"] * 3, 16)
-    monkeypatch.setattr(parallel, "_gpus", lambda: 2)
+    monkeypatch.setattr(parallel, "gpus", lambda: 2)
     assert parallel._devices(0, None) == (["cuda:0", "cuda:1"], 4096)
     assert parallel._devices(3, "cuda") == (["cuda:0", "cuda:1", "cuda:0"], 4096)
     assert parallel._devices(2, "cuda:1") == (["cuda:1"] * 2, 4096)

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from conftest import FIGURE_1
 
-from masker.core.explanation import Explanation, SpanRow
 from masker.core.edits import Edit
+from masker.core.explanation import Explanation, SpanRow
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy
 from masker.core.batching import by_length, padded
 from masker.errors import MaskerError
 from masker.evaluation.judges.base import Judge, Labelled, OnStep, Training
-from masker.model.folder import _quiet
+from masker.model.pretrained import quiet
 from masker.training.device import autocast, choose_device
 from masker.training.loop import teach
 from masker.training.progress import Progress, Score
@@ -52,7 +52,7 @@ class TransformerJudge(Judge):
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
         options |= {"use_safetensors": True, "dtype": torch.float32}
-        with _quiet():
+        with quiet():
             try:
                 model = AutoModelForSequenceClassification.from_pretrained(folder, **options)
                 return cls(model, AutoTokenizer.from_pretrained(folder), device=device)
@@ -61,7 +61,7 @@ class TransformerJudge(Judge):
                 raise MaskerError(f"cannot load a transformer from {folder}: {reason}") from error
 
     def _save(self, folder: Path) -> None:
-        with _quiet():
+        with quiet():
             self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
 

@@ -1,0 +1,63 @@
+"""The weights of a model folder as NumPy arrays, read one at a time: what runs without torch takes them from here."""
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import safe_open
+
+from masker.model.folder import PACKED, STYLE, one_line, weight_files
+from masker.model.packed import stored_names, unpack
+
+
+class Weights(Mapping[str, np.ndarray]):
+    """Weights by name, in float32, those of the style classifier as `style.NAME`; packed matrices are flat.
+
+    Nothing is kept: what is asked for twice is read twice.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._packed = folder, (folder / PACKED).is_file()
+
+    @cached_property
+    def _stored(self) -> dict[str, tuple[Any, str]]:
+        """By each key, which is a weight's or a packed part's, the open file that it is in and its name there."""
+        stored: dict[str, tuple[Any, str]] = {}
+        for path in [*weight_files(self._folder), self._folder / STYLE]:
+            if path.name == STYLE and not path.is_file():
+                continue
+            with one_line(f"cannot load the model '{self._folder}'"):
+                file = safe_open(path, "np")
+                keys = [key for key in file.keys() if path.name != STYLE or key in ("weight", "bias")]  # noqa: SIM118
+            stored |= {f"style.{key}" if path.name == STYLE else key: (file, key) for key in keys}
+        return stored
+
+    def _read(self, key: str) -> np.ndarray:
+        file, name = self._stored[key]
+        array: np.ndarray = file.get_tensor(name)
+        return array
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        with one_line(f"cannot load the model '{self._folder}'"):
+            return unpack(name, self._stored, self._read)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(stored_names(self._stored) if self._packed else self._stored)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @property
+    def size(self) -> int:
+        """How many numbers they are in all. Packed ones have to be unpacked to be counted."""
+
+        def count(name: str) -> int:
+            if name not in self._stored:
+                return self[name].size
+            file, key = self._stored[name]
+            return math.prod(file.get_slice(key).get_shape())
+
+        return sum(map(count, self))
