@@ -53,20 +53,20 @@ def edit(
 
     As few words as possible are changed; everything else comes out as it went in.
     """
-    choice("format", format, ["lines", "tsv", "jsonl"])
+    from masker.data.formats import LINE_WRITERS, Lines
+
+    choice("format", format, list(LINE_WRITERS))
     from masker.api import Masker
     from masker.core.editing import Rewrite
-    from masker.data.corpora import numbered_lines
     from masker.scale.parallel import Job, edit_file, render
     from masker.students import is_student
 
     endings: deque[str] = deque()  # of the lines that are being worked on
 
     def texts() -> Iterator[str]:
-        for _, line in numbered_lines(file, encoding):
-            text = line.rstrip("\r\n")
-            endings.append(line[len(text) :])
-            yield text
+        for record in Lines().read(file, None, encoding):
+            endings.append(record.ending)
+            yield record.text
 
     options: dict[str, Any] = {
         "method": method, "strength": strength, "max_edits": max_edits, "min_score": min_score, "top": top,
@@ -82,7 +82,7 @@ def edit(
             raise MaskerError(
                 "several workers write to a file that a killed run can be continued in; name it with --out"
             )
-        lines = (line for _, line in numbered_lines(file, encoding))
+        lines = (record.line for record in Lines().read(file, None, encoding))
         job = Job(to or "", from_, model, str(source_model) if source_model else None, max_words, options)
         edit_file(job, lines, out, format=format, workers=workers or 0, device=device, resume=resume, source=str(file))
         return

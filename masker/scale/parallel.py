@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from masker.core.editing import Rewrite
+from masker.data.formats import LINE_WRITERS
 from masker.data.resumable import ResumableFile
 from masker.errors import MaskerError
 from masker.runtime.onnx import cores
@@ -72,11 +73,7 @@ class Editor:
 
 def render(rewrite: Rewrite, ending: str, format: str) -> str:
     """A line of output; `ending` is that of the line that came in."""
-    if format == "jsonl":
-        return json.dumps(rewrite.to_dict(), ensure_ascii=False) + "\n"
-    if format == "tsv":
-        return rewrite.source.replace("\t", " ") + "\t" + rewrite.text.replace("\t", " ") + ending
-    return rewrite.text + ending
+    return LINE_WRITERS[format].line(rewrite.to_dict(), ending)
 
 
 def edit_file(

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from masker.core.editing import Rewrite
-from masker.data.corpora import numbered_lines
+from masker.data.formats.decoding import numbered_lines
+from masker.data.formats.text import tsv_line
 from masker.errors import MaskerError, unknown
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def write_silver(
             _lock(file, part)
             if state is None:
                 file.truncate(0)
-                file.write(("\t".join(COLUMNS) + "\n").encode())
+                file.write(tsv_line(COLUMNS).encode())
                 file.flush()
                 state = _save(_State(known, bytes=file.tell()), card)
             elif not _there(part, state.bytes):
@@ -210,7 +211,7 @@ def as_row(number: int, rewrite: Rewrite, alike: float, synthetic: str) -> str:
     sides = [rewrite.text, rewrite.source]
     edits = json.dumps(rewrite.to_dict()["edits"], ensure_ascii=False)
     figures = (f"{rewrite.score:.6g}", f"{alike:.4f}", str(number))
-    return "\t".join([*(sides if synthetic == "input" else reversed(sides)), *figures, edits]) + "\n"
+    return tsv_line([*(sides if synthetic == "input" else reversed(sides)), *figures, edits])
 
 
 def _rest(corpus: Path, encoding: str, state: _State, card: Path) -> Iterator[tuple[int, str]]:
