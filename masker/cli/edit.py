@@ -56,9 +56,7 @@ def edit(
     from masker.data.formats import LINE_WRITERS, Lines
 
     choice("format", format, list(LINE_WRITERS))
-    from masker.api import Masker
-    from masker.core.editing import Rewrite
-    from masker.scale.parallel import Job, edit_file, render
+    from masker.scale.job import Job, render
     from masker.students import is_student
 
     endings: deque[str] = deque()  # of the lines that are being worked on
@@ -77,28 +75,23 @@ def edit(
         raise MaskerError(f"a student has no --{given[0].replace('_', '-')}; it writes what it was taught")
     if to is None and not taught:
         raise MaskerError("name the domain to rewrite to with --to (masker info lists them)")
+    job = Job(to or "", from_, model, str(source_model) if source_model else None, max_words, options)
     if workers is not None or resume:
         if out is None:
             raise MaskerError(
                 "several workers write to a file that a killed run can be continued in; name it with --out"
             )
+        from masker.scale.parallel import edit_file
+
         lines = (record.line for record in Lines().read(file, None, encoding))
-        job = Job(to or "", from_, model, str(source_model) if source_model else None, max_words, options)
         edit_file(job, lines, out, format=format, workers=workers or 0, device=device, resume=resume, source=str(file))
         return
 
     source = texts()
     first = list(itertools.islice(source, 1))  # a bad file shows before the model is loaded
-    rewrites: Iterator[Rewrite]
-    if taught and model is not None:
-        from masker.students import Student, rewrite_stream
-
-        student = Student.from_pretrained(model, device=device)
-        rewrites = rewrite_stream(student, itertools.chain(first, source), to or "", from_)
-    else:
-        masker = Masker.from_pretrained(model, source_model, device=device, max_words=max_words)
-        gc.freeze()  # or else the collector looks through all of the libraries again and again
-        rewrites = masker.edit_stream(itertools.chain(first, source), to or "", from_, **options)
+    editor = job.load(device)
+    gc.freeze()  # or else the collector looks through all of the libraries again and again
+    rewrites = editor.stream(itertools.chain(first, source))
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     mixed = out is None and sys.stdout.isatty()  # the rewrites themselves show the progress
     with (

@@ -4,76 +4,25 @@ import gc
 import itertools
 import json
 import multiprocessing
-import os
 import re
 import signal
-import sys
-import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from masker.core.editing import Rewrite
-from masker.data.formats import LINE_WRITERS
 from masker.data.resumable import ResumableFile
 from masker.errors import MaskerError
 from masker.runtime.onnx import cores
+from masker.scale.job import Job, one_thread, render
 
 START = "spawn"  # a fork would share locks and CUDA
-BLOCK, GPU_BLOCK = 32, 4096  # lines a worker is given at a time: whole chunks of every runtime
+BLOCK, GPU_BLOCK = 32, 4096  # lines that a worker is given at a time: whole chunks of every runtime
 DEATHS = 3  # a block on which so many workers have died is the cause of it
-AHEAD = 4  # blocks a worker that may be out or waiting for their turn: memory is bounded by it
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is to be done with every text, in a form that can be sent to another process or machine.
-
-    `model` is a Masker or a student; `options` are those of Masker.edit_stream.
-    """
-
-    to: str
-    from_: str | None = None
-    model: str | None = None
-    source_model: str | None = None
-    max_words: int = 2000
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def load(self, device: str | None = None) -> "Editor":
-        return Editor(self, device)
-
-
-class Editor:
-    """A loaded job. Threads take turns: the arithmetic is not theirs, and memory stays that of one."""
-
-    def __init__(self, job: Job, device: str | None = None) -> None:
-        from masker.students.base import Student, is_student, rewrite_stream
-
-        self.job = job
-        self._lock = threading.Lock()
-        self._edit: Callable[[Sequence[str]], list[Rewrite]]
-        if job.model is not None and is_student(job.model):
-            student = Student.from_pretrained(job.model, device=device)
-            self._edit = lambda texts: list(rewrite_stream(student, texts, job.to, job.from_))
-        else:
-            from masker.api import Masker
-
-            masker = Masker.from_pretrained(job.model, job.source_model, device=device, max_words=job.max_words)
-            self._edit = lambda texts: masker.edit(texts, job.to, job.from_, **job.options)
-            self._edit([])  # an unknown domain or a bad option shows now
-
-    def edit(self, texts: Sequence[str]) -> list[Rewrite]:
-        with self._lock:
-            return self._edit(texts)
-
-
-def render(rewrite: Rewrite, ending: str, format: str) -> str:
-    """A line of output; `ending` is that of the line that came in."""
-    return LINE_WRITERS[format].line(rewrite.to_dict(), ending)
+AHEAD = 4  # blocks per worker that may be out or waiting for their turn: memory is bounded by it
 
 
 def edit_file(
@@ -88,7 +37,7 @@ def edit_file(
     source: str = "",
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> int:
-    """Rewrite `lines`, their ends included, into the file `out`, with `workers` processes (0: one a GPU or core).
+    """Rewrite `lines`, their ends included, into the file `out`, with `workers` processes (0: one per GPU or core).
 
     With `resume` a run that was killed is continued; `source` names the input, so that another one is not taken for it.
     Gives the number of lines written now.
@@ -113,7 +62,7 @@ def edit_file(
 def _devices(workers: int, device: str | None) -> tuple[list[str], int]:
     """Where each worker computes, and how many lines it is given at a time."""
     if workers < 0:
-        raise MaskerError(f"{workers} workers; give at least 1, or 0 for one a GPU or core")
+        raise MaskerError(f"{workers} workers; give at least 1, or 0 for one per GPU or core")
     gpus = _gpus() if device in (None, "cuda") else 0
     if gpus:
         return [f"cuda:{k % gpus}" for k in range(workers or gpus)], GPU_BLOCK
@@ -128,13 +77,6 @@ def _gpus() -> int:
     import torch
 
     return torch.cuda.device_count()
-
-
-def one_thread() -> None:
-    """For a process that has a core to itself: N of them with N threads each would be in each other's way."""
-    os.environ["OMP_NUM_THREADS"] = "1"
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)
 
 
 @dataclass(frozen=True)
@@ -158,7 +100,7 @@ def _blocks(lines: Iterable[str], size: int, first: int, at: int) -> Iterator[_B
 def edit_blocks(job: Job, blocks: Iterator[_Block], devices: Sequence[str], format: str) -> Iterator[str]:
     """Edit blocks in as many processes as there are devices; the results come in order.
 
-    A worker that dies is replaced, and its block is done again. No more than a few blocks a worker are held.
+    A worker that dies is replaced, and its block is done again. No more than a few blocks per worker are held.
     """
     pool = [_Worker(job, device, format) for device in devices]
     again: deque[_Block] = deque()  # of workers that died

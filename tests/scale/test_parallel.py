@@ -18,7 +18,8 @@ from masker.cli import main
 from masker.core.editing import Rewrite
 from masker.errors import MaskerError
 from masker.scale import parallel
-from masker.scale.parallel import Job, edit_file, render
+from masker.scale.job import Job, render
+from masker.scale.parallel import edit_file
 
 
 @dataclass(frozen=True)

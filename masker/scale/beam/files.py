@@ -26,7 +26,7 @@ from masker.data.formats.text import Lines, Tsv, tsv_line
 from masker.errors import MaskerError, unknown
 from masker.scale.beam import EditTexts, Failure
 from masker.scale.beam.blocks import Block, located, plan, read
-from masker.scale.parallel import Job
+from masker.scale.job import Job
 from masker.scale.silver import COLUMNS, SilverSettings, as_row, similarity
 
 
