@@ -1,4 +1,4 @@
-"""Many processes on one machine: lines go out in blocks, come back in order, and a killed run can be continued."""
+"""Many processes on one machine: texts go out in blocks, come back in order, and a killed run can be continued."""
 
 import gc
 import itertools
@@ -14,20 +14,21 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+from masker.data.formats import Record
 from masker.data.resumable import ResumableFile
 from masker.errors import MaskerError
 from masker.runtime.onnx import cores
 from masker.scale.job import Job, one_thread, render
 
 START = "spawn"  # a fork would share locks and CUDA
-BLOCK, GPU_BLOCK = 32, 4096  # lines that a worker is given at a time: whole chunks of every runtime
+BLOCK, GPU_BLOCK = 32, 4096  # texts that a worker is given at a time: whole chunks of every runtime
 DEATHS = 3  # a block on which so many workers have died is the cause of it
 AHEAD = 4  # blocks per worker that may be out or waiting for their turn: memory is bounded by it
 
 
 def edit_file(
     job: Job,
-    lines: Iterable[str],
+    records: Iterable[Record],
     out: Path,
     *,
     format: str = "lines",
@@ -35,20 +36,21 @@ def edit_file(
     device: str | None = None,
     resume: bool = False,
     source: str = "",
+    column: str | None = None,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> int:
-    """Rewrite `lines`, their ends included, into the file `out`, with `workers` processes (0: one per GPU or core).
+    """Rewrite the texts of `records` into the file `out`, with `workers` processes (0: one per GPU or core).
 
-    With `resume` a run that was killed is continued; `source` names the input, so that another one is not taken for it.
-    Gives the number of lines written now.
+    With `resume` a run that was killed is continued; `source` and `column` name the input, so that another one is not
+    taken for it. Gives the number of lines written now.
     """
     devices, size = _devices(workers, device)
-    how = json.loads(json.dumps({**asdict(job), "format": format, "source": source}))
+    how = json.loads(json.dumps({**asdict(job), "format": format, "source": source, "column": column}))
     del how["max_words"]  # a run that stopped at too long a line goes on with a higher limit
     with ResumableFile(out, how, resume) as part:
         if part.file is None:  # it was complete
             return 0
-        rest, done = itertools.islice(lines, part.lines, None), 0
+        rest, done = itertools.islice(records, part.lines, None), 0
         # the first block ends where it would have ended in an unbroken run: a text is then always edited among the same
         blocks = _blocks(rest, size, size - part.lines % size, part.lines)
         for text in edit_blocks(job, blocks, devices, format):
@@ -60,7 +62,7 @@ def edit_file(
 
 
 def _devices(workers: int, device: str | None) -> tuple[list[str], int]:
-    """Where each worker computes, and how many lines it is given at a time."""
+    """Where each worker computes, and how many texts it is given at a time."""
     if workers < 0:
         raise MaskerError(f"{workers} workers; give at least 1, or 0 for one per GPU or core")
     gpus = _gpus() if device in (None, "cuda") else 0
@@ -81,14 +83,14 @@ def _gpus() -> int:
 
 @dataclass(frozen=True)
 class _Block:
-    """Some lines of the input; `first` is the number of the first of them, from 0."""
+    """Some texts of the input; `first` is the number of the first of them, from 0."""
 
     first: int
-    lines: list[str]
+    records: list[Record]
 
 
-def _blocks(lines: Iterable[str], size: int, first: int, at: int) -> Iterator[_Block]:
-    source = iter(lines)
+def _blocks(records: Iterable[Record], size: int, first: int, at: int) -> Iterator[_Block]:
+    source = iter(records)
     while block := list(itertools.islice(source, first)):
         yield _Block(at, block)
         at, first = at + len(block), size
@@ -141,7 +143,7 @@ def edit_blocks(job: Job, blocks: Iterator[_Block], devices: Sequence[str], form
 
 
 def _died(block: _Block | None, code: int | None) -> str:
-    at = f" at lines {block.first + 1:,} to {block.first + len(block.lines):,}" if block else ""
+    at = f" at lines {block.first + 1:,} to {block.first + len(block.records):,}" if block else ""
     return f"{DEATHS} workers died{at} (exit code {code}); if it is -9, memory was short: use fewer --workers"
 
 
@@ -185,10 +187,10 @@ def _work(pipe: Connection, job: Job, device: str, format: str) -> None:
             gc.freeze()  # the libraries are here to stay: no need to look through them for garbage
             while True:
                 block: _Block = pipe.recv()
-                first, texts = block.first, [line.rstrip("\r\n") for line in block.lines]
-                endings = [line[len(text) :] for line, text in zip(block.lines, texts, strict=True)]
-                rewrites = editor.edit(texts)
-                pipe.send("".join(render(r, e, format) for r, e in zip(rewrites, endings, strict=True)))
+                first, records = block.first, block.records
+                rewrites = editor.edit([record.text for record in records])
+                pairs = zip(rewrites, records, strict=True)
+                pipe.send("".join(render(rewrite, record.ending, format) for rewrite, record in pairs))
         except MaskerError as error:  # it counts the texts of the block, people those of the file
             pipe.send(MaskerError(re.sub(r"^text (\d+)", lambda m: f"text {first + int(m[1])}", str(error))))
         except (EOFError, ConnectionError):

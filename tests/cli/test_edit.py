@@ -85,6 +85,56 @@ def test_files_packed_or_not(edit: Cli, here: Path, expected: list[str]) -> None
         assert edit(name, "--to", "positive").text.splitlines() == expected
 
 
+def as_csv(texts: list[str]) -> bytes:
+    return ("id,review,text\n" + "".join(f'{k},no,"{text}"\n' for k, text in enumerate(texts))).encode()
+
+
+def as_tsv(texts: list[str]) -> bytes:
+    return ("id\ttext\n" + "".join(f"{k}\t{text}\n" for k, text in enumerate(texts))).encode()
+
+
+def as_jsonl(texts: list[str]) -> bytes:
+    return "".join(json.dumps({"id": k, "text": text or None}) + "\n" for k, text in enumerate(texts)).encode()
+
+
+@pytest.mark.parametrize(("suffix", "form"), [(".csv", as_csv), (".tsv", as_tsv), (".jsonl", as_jsonl)])
+@pytest.mark.parametrize(("packing", "pack"), [("", bytes), (".gz", gzip.compress)])
+def test_tables(
+    edit: Cli, here: Path, expected: list[str], suffix: str, form: Callable, packing: str, pack: Callable
+) -> None:  # type: ignore[type-arg]
+    """What masker fit reads: a line comes out for every row, whether it has a text or not."""
+    name = f"in{suffix}{packing}"
+    (here / name).write_bytes(pack(form(TEXTS)))
+    assert edit(name, "--to", "positive").text == "".join(text + "\n" for text in expected)
+
+
+def test_parquet(edit: Cli, here: Path, expected: list[str]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    write_table(pa.table({"id": [*range(5)], "text": [text or None for text in TEXTS]}), here / "in.parquet")
+    assert edit("in.parquet", "--to", "positive").text == "".join(text + "\n" for text in expected)
+
+
+def test_columns(edit: Cli, edit_fails: Fails, here: Path) -> None:
+    (here / "in.csv").write_text('id,review\n1,"it was\n terrible ."\n')
+    arguments = ("in.csv", "--to", "positive", "--format", "jsonl")
+    record = one(edit(*arguments, "--column", "review"))
+    assert record["source"] == "it was\n terrible ."
+    lines = edit("in.csv", "--to", "positive", "--column", "review").text
+    assert lines == record["text"].replace("\n", " ") + "\n"  # a text stays a line
+    assert "say --column; known: id, review" in edit_fails(*arguments)
+    assert "no column 'text'; known: id, review" in edit_fails(*arguments, "--column", "text")
+    assert "drop --column" in edit_fails("negative.txt", "--to", "positive", "--column", "text")
+    assert "drop --column" in edit_fails("--to", "positive", "--column", "text", stdin=b"x")
+
+
+def test_a_table_and_several_workers(edit: Cli, here: Path, expected: list[str]) -> None:
+    (here / "in.csv").write_bytes(as_csv(TEXTS))
+    assert edit("in.csv", "--to", "positive", "--device", "cpu", "--workers", "1", "--out", "out.txt").code == 0
+    assert (here / "out.txt").read_text() == "".join(text + "\n" for text in expected)
+
+
 def test_tsv(edit: Cli, expected: list[str]) -> None:
     result = edit("--to", "positive", "--format", "tsv", stdin="\n".join([*TEXTS, "a\tb"]).encode())
     rows = [line.split("\t") for line in result.text.split("\n")]

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ import pytest
 from masker.api import Masker
 from masker.cli import main
 from masker.core.editing import Rewrite
+from masker.data.formats.text import as_record
 from masker.errors import MaskerError
 from masker.scale import parallel
 from masker.scale.job import Job, render
-from masker.scale.parallel import edit_file
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,10 @@ def forked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 JOB = Toy("positive")
 LINES = [f"line {k} {'é' * (k % 7)}\tx" + ("\r\n" if k % 5 == 0 else "\n") for k in range(100)]
+
+
+def edit_file(job: Job, lines: Iterable[str], out: Path, **options: Any) -> int:
+    return parallel.edit_file(job, map(as_record, lines), out, **options)
 
 
 def wanted(lines: list[str], format: str = "lines") -> bytes:
@@ -180,6 +184,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     refused('begun with to "positive", now "negative"', Toy("negative"), resume=True)
     refused('begun with format "lines", now "tsv"', format="tsv", resume=True)
     refused('begun with source "", now "other.txt"', source="other.txt", resume=True)
+    refused('begun with column null, now "review"', column="review", resume=True)
     refused('begun with options {}, now {"max_edits": 2}', Toy("positive", options={"max_edits": 2}), resume=True)
     ours, theirs = multiprocessing.Pipe()
     other = multiprocessing.get_context("fork").Process(target=hold, args=(tmp_path / "out.part", theirs))
