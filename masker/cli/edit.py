@@ -124,15 +124,15 @@ def _stream(job: "Job", records: Iterator["Record"], format: str, out: Path | No
             endings.append(record.ending)
             yield record.text
 
-    first = list(itertools.islice(records, 1))  # a bad file shows before the model is loaded
-    editor = job.load(device)
-    gc.freeze()  # or else the collector looks through all of the libraries again and again
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     mixed = out is None and sys.stdout.isatty()  # the rewrites themselves show the progress
     with (
         writer(out) as sink,
         Progress(*columns, console=err, transient=True, disable=mixed or not err.is_terminal) as bar,
     ):
+        first = list(itertools.islice(records, 1))  # a bad file shows before the model is loaded
+        editor = job.load(device)
+        gc.freeze()  # or else the collector looks through all of the libraries again and again
         task = bar.add_task("0 lines")
         for done, rewrite in enumerate(editor.stream(texts(itertools.chain(first, records))), 1):
             sink.write(render(rewrite, endings.popleft(), format))

@@ -2,7 +2,6 @@
 
 import gc
 import itertools
-import json
 import multiprocessing
 import re
 import signal
@@ -45,20 +44,18 @@ def edit_file(
     taken for it. Gives the number of lines written now.
     """
     devices, size = _devices(workers, device)
-    how = json.loads(json.dumps({**asdict(job), "format": format, "source": source, "column": column}))
-    del how["max_words"]  # a run that stopped at too long a line goes on with a higher limit
-    with ResumableFile(out, how, resume) as part:
-        if part.file is None:  # it was complete
+    settings = {**asdict(job), "format": format, "source": source, "column": column}
+    del settings["max_words"]  # a run that stopped at too long a line goes on with a higher limit
+    with ResumableFile(out, settings, resume=resume) as part:
+        if part.complete:
             return 0
-        rest, done = itertools.islice(records, part.lines, None), 0
+        before, rest = part.lines, part.rest(records, source or "the input")
         # the first block ends where it would have ended in an unbroken run: a text is then always edited among the same
-        blocks = _blocks(rest, size, size - part.lines % size, part.lines)
-        for text in edit_blocks(job, blocks, devices, format):
-            part.file.write(text.encode())
-            part.file.flush()  # a kill may take any process: what is written is the system's
-            done += text.count("\n")
-            on_progress(part.lines + done)
-        return done
+        blocks = _blocks(rest, size, size - before % size, before)
+        for block, text in edit_blocks(job, blocks, devices, format):
+            part.write(text, block.records)
+            on_progress(part.lines)
+        return part.lines - before
 
 
 def _devices(workers: int, device: str | None) -> tuple[list[str], int]:
@@ -99,8 +96,10 @@ def _blocks(records: Iterable[Record], size: int, first: int, at: int) -> Iterat
 # -- processes ---------------------------------------------------------------------------------------------------------
 
 
-def edit_blocks(job: Job, blocks: Iterator[_Block], devices: Sequence[str], format: str) -> Iterator[str]:
-    """Edit blocks in as many processes as there are devices; the results come in order.
+def edit_blocks(
+    job: Job, blocks: Iterator[_Block], devices: Sequence[str], format: str
+) -> Iterator[tuple[_Block, str]]:
+    """Edit blocks in as many processes as there are devices; what becomes of each comes in order.
 
     A worker that dies is replaced, and its block is done again. No more than a few blocks per worker are held.
     """
@@ -108,7 +107,7 @@ def edit_blocks(job: Job, blocks: Iterator[_Block], devices: Sequence[str], form
     again: deque[_Block] = deque()  # of workers that died
     deaths: Counter[int] = Counter()
     results: dict[int, str] = {}
-    order: deque[int] = deque()  # of the blocks that were handed out and not yet given back
+    order: deque[_Block] = deque()  # the blocks that were handed out and not yet given back
     try:
         while True:
             for worker in pool:
@@ -116,7 +115,7 @@ def edit_blocks(job: Job, blocks: Iterator[_Block], devices: Sequence[str], form
                     if again:
                         worker.give(again.popleft())
                     elif block := next(blocks, None):
-                        order.append(block.first)
+                        order.append(block)
                         worker.give(block)
             if not order:
                 return
@@ -134,8 +133,9 @@ def edit_blocks(job: Job, blocks: Iterator[_Block], devices: Sequence[str], form
                 if deaths[at] == DEATHS:
                     raise MaskerError(_died(block, pool[k].process.exitcode))
                 pool[k] = _Worker(job, devices[k], format)
-            while order and order[0] in results:
-                yield results.pop(order.popleft())
+            while order and order[0].first in results:
+                block = order.popleft()
+                yield block, results.pop(block.first)
     finally:
         for worker in pool:
             worker.process.kill()  # it writes nothing, so nothing can be torn

@@ -10,6 +10,7 @@ import pytest
 from toy import CORPORA
 
 from masker.api import Masker
+from masker.data.output import locked
 from masker.training.fit import fit
 from masker.training.settings import TrainSettings
 
@@ -299,6 +300,18 @@ def test_a_failure_leaves_the_old_file_alone(edit_fails: Fails, here: Path) -> N
     assert "line 41" in edit_fails("in.txt", "--to", "positive", "--out", "out.txt")
     assert (here / "out.txt").read_text() == "precious"
     assert leftovers(here) == ["in.txt", "out.txt"]
+
+
+def test_two_runs_do_not_write_one_file(edit: Cli, edit_fails: Fails, here: Path) -> None:
+    (here / "out.txt").write_text("precious")
+    with locked(here / "out.txt"):
+        for more in ((), ("--workers", "1")):
+            error = edit_fails("negative.txt", "--to", "positive", "--out", "out.txt", *more)
+            assert "another run is writing" in error
+            assert "out.txt; wait for it, or choose another --out" in error
+        assert edit("--to", "positive", "--out", "other.txt", stdin=b"\n").code == 0
+    assert (here / "out.txt").read_text() == "precious"
+    assert leftovers(here) == ["other.txt", "out.txt"]
 
 
 def test_no_space(edit_fails: Fails, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-import fcntl
+import json
 import multiprocessing
 import os
 import random
@@ -17,6 +17,7 @@ from masker.api import Masker
 from masker.cli import main
 from masker.core.editing import Rewrite
 from masker.data.formats.text import as_record
+from masker.data.output import locked
 from masker.errors import MaskerError
 from masker.scale import parallel
 from masker.scale.job import Job, render
@@ -141,9 +142,8 @@ def test_workers_and_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- resuming ----------------------------------------------------------------------------------------------------------
 
 
-def hold(path: Path, pipe: Any) -> None:
-    with open(path, "ab") as file:
-        fcntl.lockf(file, fcntl.LOCK_EX)
+def hold(out: Path, pipe: Any) -> None:
+    with locked(out):
         pipe.send("locked")
         time.sleep(60)
 
@@ -167,7 +167,8 @@ def test_half_a_line_is_done_again(tmp_path: Path, cut: int) -> None:
 
 def test_a_run_killed_at_its_very_end(tmp_path: Path) -> None:
     """The file is in its place already, the card is not yet gone."""
-    out = begun(tmp_path, wanted(LINES))
+    out, card = begun(tmp_path, wanted(LINES)), tmp_path / "out.part.json"
+    card.write_text(json.dumps({**json.loads(card.read_text()), "bytes": len(wanted(LINES)), "complete": True}))
     os.replace(tmp_path / "out.part", out)
     assert edit_file(JOB, LINES, out, workers=1, device="cpu", resume=True) == 0
     assert out.read_bytes() == wanted(LINES)
@@ -187,7 +188,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     refused('begun with column null, now "review"', column="review", resume=True)
     refused('begun with options {}, now {"max_edits": 2}', Toy("positive", options={"max_edits": 2}), resume=True)
     ours, theirs = multiprocessing.Pipe()
-    other = multiprocessing.get_context("fork").Process(target=hold, args=(tmp_path / "out.part", theirs))
+    other = multiprocessing.get_context("fork").Process(target=hold, args=(out, theirs))
     other.start()
     ours.recv()
     refused("another run is writing", resume=True)
@@ -195,7 +196,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     other.join()
     assert (tmp_path / "out.part").read_bytes() == wanted(LINES[:3])
     (tmp_path / "out.part.json").write_text("{")
-    refused("is not how a run was begun", resume=True)
+    refused("is not the state of a run", resume=True)
     (tmp_path / "out.part.json").unlink()
     refused("it is not known how the run was begun", resume=True)
     (tmp_path / "out.part").unlink()

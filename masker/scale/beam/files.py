@@ -27,7 +27,7 @@ from masker.errors import MaskerError, unknown
 from masker.scale.beam import EditTexts, Failure
 from masker.scale.beam.blocks import Block, located, plan, read
 from masker.scale.job import Job
-from masker.scale.silver import COLUMNS, SilverSettings, as_row, similarity
+from masker.scale.silver import COLUMNS, SilverSettings, as_row, why_no_pair
 
 
 @dataclass(frozen=True)
@@ -101,23 +101,10 @@ class _Write(beam.DoFn):
 
     def _pairs(self, outcomes: Sequence[Any], settings: SilverSettings) -> Iterator[str]:
         for number, outcome in enumerate(outcomes, 1):
-            why = _why_no_pair(outcome, settings)
+            why = "too_long" if isinstance(outcome, Failure) else why_no_pair(outcome, settings)
             Metrics.counter("masker", "silver_" + (why or "kept")).inc()
             if why is None:
-                yield as_row(number, outcome, similarity(outcome.source, outcome.text), settings.synthetic)
-
-
-def _why_no_pair(outcome: Any, settings: SilverSettings) -> str | None:
-    """By the names of silver.REASONS."""
-    if isinstance(outcome, Failure):
-        return "too_long"
-    if not outcome.source.strip():
-        return "blank"
-    if outcome.text == outcome.source:
-        return "unchanged"
-    if not outcome.score > settings.min_score:
-        return "score"
-    return "similarity" if similarity(outcome.source, outcome.text) < settings.min_similarity else None
+                yield as_row(number, outcome, settings.synthetic)
 
 
 def _dict(outcome: Any) -> dict[str, Any]:
