@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from masker.data.formats import Record
 from masker.data.resumable import ResumableFile
@@ -180,12 +181,14 @@ def _work(pipe: Connection, job: Job, device: str, format: str) -> None:
     """A worker's life: it ends with its parent, however that ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is the parent's, which then ends its workers
     one_thread()
+    # forked, it has ends of all pipes, its own too, which then do not tell that the parent is gone
+    parent = cast(BaseProcess, multiprocessing.parent_process()).sentinel
     with suppress(EOFError, ConnectionError):  # the parent is gone
         first = 0
         try:
             editor = job.load(device)
             gc.freeze()  # the libraries are here to stay: no need to look through them for garbage
-            while True:
+            while pipe in wait([pipe, parent]):
                 block: _Block = pipe.recv()
                 first, records = block.first, block.records
                 rewrites = editor.edit([record.text for record in records])

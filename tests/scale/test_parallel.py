@@ -220,6 +220,33 @@ def run_in_a_process(out: Path, format: str) -> None:
     edit_file(SLOW, MANY, out, format=format, workers=2, device="cpu", resume=True)
 
 
+def workers_of(pid: int | None) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(worker) for worker in children.read_text().split()] if children.exists() else []
+
+
+def lives(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+def test_workers_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=run_in_a_process, args=(tmp_path / "out", "lines"))
+    process.start()
+    until = time.monotonic() + 60
+    while time.monotonic() < until and len(workers_of(process.pid)) < 2:
+        time.sleep(0.01)
+    workers = workers_of(process.pid)
+    process.kill()
+    process.join()
+    while time.monotonic() < until and any(map(lives, workers)):
+        time.sleep(0.01)
+    assert len(workers) == 2
+    assert not any(map(lives, workers))
+
+
 @pytest.mark.parametrize("format", ["lines", "tsv", "jsonl"])
 def test_killed_at_random_moments_no_line_is_lost_repeated_or_moved(tmp_path: Path, format: str) -> None:
     """SIGKILL to the run or to one of its workers, and bytes cut off the end, again and again."""
@@ -234,9 +261,8 @@ def test_killed_at_random_moments_no_line_is_lost_repeated_or_moved(tmp_path: Pa
         while process.is_alive() and time.monotonic() < until and (part.stat().st_size if part.exists() else 0) <= at:
             time.sleep(0.002)
         time.sleep(rng.random() * 0.08)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        if rng.random() < 0.4 and children.exists() and (workers := children.read_text().split()):
-            os.kill(int(rng.choice(workers)), signal.SIGKILL)
+        if rng.random() < 0.4 and (workers := workers_of(process.pid)):
+            os.kill(rng.choice(workers), signal.SIGKILL)
             time.sleep(rng.random() * 0.05)
         if kills < 12:
             process.kill()
