@@ -65,7 +65,7 @@ class Editor:
 
     def __init__(self, model: str | None, device: str, *, exported: bool = False) -> None:
         from masker import Masker, PaddedMLM
-        from masker.scale.parallel import Job
+        from masker.scale.job import Job
         from masker.students.base import is_student
 
         self.model, self.device, self.student = model, device, model is not None and is_student(model)

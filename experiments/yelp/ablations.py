@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from masker.data.formats import read_lines
 from masker.errors import MaskerError, unknown
 from masker.evaluation.fluency import load_language_model
 from masker.evaluation.judges.base import Judge
-from masker.evaluation.report import Direction, evaluate, read_lines
+from masker.evaluation.report import Direction, evaluate
 from masker.model.folder import has_settings
 
 DOMAINS = ("negative", "positive")  # of the lines of files 0 and 1

@@ -27,7 +27,10 @@ MinScore = Annotated[
 ]
 MaxWords = Annotated[int, typer.Option("--max-words", help="Refuse texts of more words than this.")]
 Device = Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1 ... [default: a GPU if there is one].")]
-Column = Annotated[str | None, typer.Option("--column", help="Field of JSONL, CSV or TSV corpora.")]
+Column = Annotated[
+    str | None,
+    typer.Option("--column", help="Column of a JSONL, CSV, TSV or Parquet file [default: text, or the only one]."),
+]
 Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of the input.")]
 
 # parameters of the library that have another name as an option

@@ -111,7 +111,7 @@ def _run(
     options: dict[str, Any], input: list[str], output: str, *, silver: "SilverSettings | None" = None, **rest: Any,
 ) -> None:  # fmt: skip
     from masker.scale.beam.files import run
-    from masker.scale.parallel import Job
+    from masker.scale.job import Job
 
     job = Job(to, from_, model, source_model, max_words, options)
     quiet = "--default_sdk_harness_log_level=WARNING"  # which a level that the user gives comes after

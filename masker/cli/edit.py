@@ -6,7 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -16,99 +16,126 @@ from masker.cli import app
 from masker.cli._output import choice, err, writer
 from masker.errors import MaskerError
 
+if TYPE_CHECKING:
+    from masker.data.formats import Record
+    from masker.scale.job import Job
+
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="Texts: one per line, or a column of a .jsonl, .csv, .tsv or .parquet file; gz and xz too; "
+        "- is standard input."
+    ),
+]
+To = Annotated[
+    str | None, typer.Option("--to", help="Domain to rewrite to; a student knows only one way, and needs none.")
+]
+Shape = Annotated[str, typer.Option("--format", help="lines, tsv (source and rewrite) or jsonl.")]
+Out = Annotated[Path | None, typer.Option("--out", help="Write here instead of to standard output.")]
+Method = Annotated[str | None, typer.Option("--method", help="search (the default) or paper.")]
+Strength = Annotated[
+    float | None, typer.Option("--strength", help="Edit until both style classifiers are so sure of --to [0 to 1].")
+]
+MaxEdits = Annotated[
+    int | None, typer.Option("--max-edits", help="Up to so many edits per text [default: 2, or 1 with paper].")
+]
+Top = Annotated[int, typer.Option("--top", help="Also list the K best edits (jsonl: alternatives).")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", help="Processes to share the work; 0: one per GPU or core. Needs --out.")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue a run with --workers that was killed.")]
+
 
 @app.command()
 def edit(
-    file: Annotated[Path, typer.Argument(help="Text, one a line; gz and xz too; - is standard input.")] = Path("-"),
-    to: Annotated[
-        str | None, typer.Option("--to", help="Domain to rewrite to; a student knows only one way, and needs none.")
-    ] = None,
+    file: File = Path("-"),
+    to: To = None,
     from_: o.From = None,
     model: o.Model = None,
     source_model: o.SourceModel = None,
-    format: Annotated[str, typer.Option("--format", help="lines, tsv (source and rewrite) or jsonl.")] = "lines",
-    out: Annotated[Path | None, typer.Option("--out", help="Write here instead of to standard output.")] = None,
-    method: Annotated[str | None, typer.Option("--method", help="search (the default) or paper.")] = None,
-    strength: Annotated[
-        float | None,
-        typer.Option("--strength", help="Edit until both style classifiers are so sure of --to [0 to 1]."),
-    ] = None,
-    max_edits: Annotated[
-        int | None, typer.Option("--max-edits", help="Up to so many edits a text [default: 2, or 1 with paper].")
-    ] = None,
+    format: Shape = "lines",
+    out: Out = None,
+    method: Method = None,
+    strength: Strength = None,
+    max_edits: MaxEdits = None,
     min_score: o.MinScore = None,
-    top: Annotated[int, typer.Option("--top", help="Also list the K best edits (jsonl: alternatives).")] = 0,
+    top: Top = 0,
     no_source_score: o.NoSourceScore = False,
     protect: o.Protect = None,
     forbid: o.Forbid = None,
     max_words: o.MaxWords = 2000,
+    column: o.Column = None,
     encoding: o.Encoding = "utf-8",
     device: o.Device = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", help="Processes to share the work; 0: one a GPU or core. Needs --out.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a run with --workers that was killed.")] = False,
+    workers: Workers = None,
+    resume: Resume = False,
 ) -> None:
-    """Rewrite every line in the style of --to.
+    """Rewrite every text in the style of --to.
 
-    As few words as possible are changed; everything else comes out as it went in.
+    As few words as possible are changed; everything else comes out as it went in. Of a table the column --column is
+    read, or without it the column `text` or the only one there is.
     """
-    choice("format", format, ["lines", "tsv", "jsonl"])
-    from masker.api import Masker
-    from masker.core.edits import Rewrite
-    from masker.data.corpora import numbered_lines
-    from masker.scale.parallel import Job, edit_file, render
-    from masker.students import is_student
+    from masker.data.formats import LINE_WRITERS, read_records
 
-    endings: deque[str] = deque()  # of the lines that are being worked on
-
-    def texts() -> Iterator[str]:
-        for _, line in numbered_lines(file, encoding):
-            text = line.rstrip("\r\n")
-            endings.append(line[len(text) :])
-            yield text
-
+    choice("format", format, list(LINE_WRITERS))
     options: dict[str, Any] = {
         "method": method, "strength": strength, "max_edits": max_edits, "min_score": min_score, "top": top,
         "source_score": not no_source_score, "protect": protect, "forbid": o.words(forbid),
     }  # fmt: skip
+    job = _job(to, from_, model, source_model, max_words, options)
+    records = read_records(file, column=column, encoding=encoding)
+    if workers is None and not resume:
+        _stream(job, records, format, out, device)
+        return
+    if out is None:
+        raise MaskerError("several workers write to a file that a killed run can be continued in; name it with --out")
+    from masker.scale.parallel import edit_file
+
+    edit_file(
+        job, records, out, format=format, workers=workers or 0, device=device, resume=resume, source=str(file),
+        column=column,
+    )  # fmt: skip
+
+
+def _job(
+    to: str | None, from_: str | None, model: str | None, source_model: str | None, max_words: int,
+    options: dict[str, Any],
+) -> "Job":  # fmt: skip
+    from masker.scale.job import Job
+    from masker.students import is_student
+
     taught = is_student(model) if model is not None else False
     if taught and (given := [name for name, value in options.items() if value and name != "source_score"]):
         raise MaskerError(f"a student has no --{given[0].replace('_', '-')}; it writes what it was taught")
     if to is None and not taught:
         raise MaskerError("name the domain to rewrite to with --to (masker info lists them)")
-    if workers is not None or resume:
-        if out is None:
-            raise MaskerError(
-                "several workers write to a file that a killed run can be continued in; name it with --out"
-            )
-        lines = (line for _, line in numbered_lines(file, encoding))
-        job = Job(to or "", from_, model, str(source_model) if source_model else None, max_words, options)
-        edit_file(job, lines, out, format=format, workers=workers or 0, device=device, resume=resume, source=str(file))
-        return
+    return Job(to or "", from_, model, source_model, max_words, options)
 
-    source = texts()
-    first = list(itertools.islice(source, 1))  # a bad file shows before the model is loaded
-    rewrites: Iterator[Rewrite]
-    if taught and model is not None:
-        from masker.students import Student, rewrite_stream
 
-        student = Student.from_pretrained(model, device=device)
-        rewrites = rewrite_stream(student, itertools.chain(first, source), to or "", from_)
-    else:
-        masker = Masker.from_pretrained(model, source_model, device=device, max_words=max_words)
-        gc.freeze()  # or else the collector looks through all of the libraries again and again
-        rewrites = masker.edit_stream(itertools.chain(first, source), to or "", from_, **options)
+def _stream(job: "Job", records: Iterator["Record"], format: str, out: Path | None, device: str | None) -> None:
+    """In this process, text by text: what is done is written as soon as a chunk of texts is."""
+    from masker.scale.job import render
+
+    endings: deque[str] = deque()  # of the texts that are being worked on
+
+    def texts(records: Iterator["Record"]) -> Iterator[str]:
+        for record in records:
+            endings.append(record.ending)
+            yield record.text
+
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     mixed = out is None and sys.stdout.isatty()  # the rewrites themselves show the progress
     with (
         writer(out) as sink,
         Progress(*columns, console=err, transient=True, disable=mixed or not err.is_terminal) as bar,
     ):
+        first = list(itertools.islice(records, 1))  # a bad file shows before the model is loaded
+        editor = job.load(device)
+        gc.freeze()  # or else the collector looks through all of the libraries again and again
         task = bar.add_task("0 lines")
-        for done, rewrite in enumerate(rewrites, 1):
-            ending = endings.popleft()
-            sink.write(render(rewrite, ending, format))
+        for done, rewrite in enumerate(editor.stream(texts(itertools.chain(first, records))), 1):
+            sink.write(render(rewrite, endings.popleft(), format))
             bar.update(task, description=f"{done:,} lines")
             if out is None and not endings:  # a chunk is complete
                 sink.flush()

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from masker.cli import _options as o
 from masker.cli import app
-from masker.cli._output import choice, err, replacing
+from masker.cli._output import choice, err
+from masker.data.output import replacing
 
 
 @app.command()

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from masker.data.corpora import numbered_lines
+from masker.data.formats.decoding import numbered_lines
+from masker.data.formats.text import tsv_rows
 from masker.errors import MaskerError, unknown
 
 FORMATS = ("discofuse", "wikisplit", "silver", "tsv")
@@ -37,10 +38,7 @@ def read_pairs(
     path = Path(os.path.expanduser(path))
     if format is not None and format not in FORMATS:
         raise unknown("format of pairs", format, list(FORMATS))
-    lines = numbered_lines(path, encoding)
-    rows: Iterator[tuple[int, list[str]]] = (
-        (number, line.rstrip("\r\n").split("\t")) for number, line in lines if line.strip()
-    )
+    rows = tsv_rows((number, line) for number, line in numbered_lines(path, encoding) if line.strip())
     first = next(rows, None)
     if first is None:
         raise MaskerError(f"{path} is empty; give a file of aligned pairs")

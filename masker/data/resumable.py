@@ -1,92 +1,234 @@
-"""A file of lines that is written over hours and may be cut off at any byte.
+"""A file that is written over hours by a run that may be killed at any moment, and then be continued.
 
-What is written is OUT.part, and nothing else says how far a run has come: so many whole lines are there, so many lines
-of the input are done. Half a line at its end is cut off. OUT.part.json tells how the run was begun.
+What is written is OUT.part. Beside it a card, in JSON, says how the run was begun, how many records of the input are
+done, what their checksum is and how long the file then was. When all has gone well OUT.part takes the place of OUT.
 """
 
-import fcntl
+import itertools
 import json
 import os
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from masker.data.formats import Record
+from masker.data.output import locked, target, writing
 from masker.errors import MaskerError
+
+PAUSE = 1.0  # seconds between two states of a run that its file tells about as well
+
+
+@dataclass(frozen=True)
+class RunState:
+    """How far a run has come. `tally` is whatever else the run counts."""
+
+    settings: dict[str, Any]
+    lines: int = 0
+    check: int = 0
+    bytes: int = 0
+    tally: dict[str, Any] = field(default_factory=dict)
+    complete: bool = False
+
+    def to_json(self) -> str:
+        fields = {"settings": self.settings, "lines": self.lines, "check": self.check, "bytes": self.bytes}
+        return json.dumps({**fields, **self.tally, "complete": self.complete}, indent=1, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "RunState":
+        fields = dict(json.loads(text))
+        ours = {name: fields.pop(name) for name in ("settings", "lines", "check", "bytes", "complete")}
+        return cls(**ours, tally=fields)
 
 
 class ResumableFile:
-    """OUT.part, open at the end of its last whole line. When all has gone well it takes the place of OUT."""
+    """OUT.part, open at the end of what is done, if there is anything left to do: a run may be found `complete`.
 
-    def __init__(self, out: Path, how: dict[str, Any], resume: bool) -> None:
-        if out.is_dir():
-            raise MaskerError(f"{out} is a folder; give a file name")
-        if not out.parent.is_dir():
-            raise MaskerError(f"there is no folder {out.parent} to write {out.name} in")
-        if out.exists() and not out.is_file():
+    `settings` tell one run from another: a run is only resumed with the same.
+    With `line_per_record` every record of the input gives one line, so that the whole lines of the file say how far the
+    run has come, whatever was lost of it; without, that is what the card says. With `keep_card` the card is OUT.json,
+    and stays beside OUT; without, it is OUT.part.json, and goes.
+    """
+
+    def __init__(
+        self,
+        out: str | Path,
+        settings: Mapping[str, Any],
+        *,
+        resume: bool,
+        line_per_record: bool = True,
+        keep_card: bool = False,
+    ) -> None:
+        self.out = target(out)
+        if self.out.exists() and not self.out.is_file():
             raise MaskerError(f"{out} is no plain file, so that a run could not be continued; give a file name")
-        self.out = out.resolve()  # what a link points to is replaced, not the link
         self.path = self.out.with_name(self.out.name + ".part")
-        self.card = self.out.with_name(self.out.name + ".part.json")
-        self.how, self.resume = how, resume
-        self.file: BinaryIO | None = None
-        self.lines = 0
+        self.card = self.out.with_name(self.out.name + (".json" if keep_card else ".part.json"))
+        self.resume, self.line_per_record, self.keep_card = resume, line_per_record, keep_card
+        self.state = RunState(json.loads(json.dumps(settings)))
+        self.lines = 0  # records of the input that are done
+        self.complete = False
+        self._file: BinaryIO | None = None
+        self._saved = 0.0
+        self._stack = ExitStack()
 
     def __enter__(self) -> "ResumableFile":
-        known = self._known()
-        if known is not None and not self.path.exists():  # killed after the last step but one
-            self.card.unlink()
-            if self.resume and self.out.exists():
-                return self
-            known = None
-        elif self.resume and known is None and self.out.exists() and not self.path.exists():
-            raise MaskerError(f"{self.out} is there already, and no unfinished run; remove it to start anew")
-        self.file = open(self.path, "a+b")
-        try:
-            fcntl.lockf(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # which no child inherits
-        except OSError as error:
-            self.file.close()
-            raise MaskerError(f"another run is writing {self.path}; wait for it, or choose another --out") from error
-        self._begin(known)
+        with writing(self.out):
+            self._stack.enter_context(locked(self.out))
+            try:
+                self._begin()
+            except BaseException:
+                self._stack.close()
+                raise
         return self
 
-    def _known(self) -> dict[str, Any] | None:
+    # -- beginning -----------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        known = self._known()
+        finished = known is not None and known.complete
+        size = self.path.stat().st_size if self.path.exists() else None
+        found = self._whole_lines() if self.line_per_record else (known.lines if known else 0, 0)
+        if not self.resume:
+            if found[0] and not (finished and size is None):
+                remove = f"remove it and {self.path.name} to start anew"
+                raise MaskerError(f"{self.card} is of an unfinished run; continue it with --resume, or {remove}")
+            known = None
+        elif known is not None:
+            self._check_settings(known)
+        elif found[0]:
+            raise MaskerError(f"{self.card} is missing, so it is not known how the run was begun; remove {self.path}")
+        elif size is None and self.out.exists() and not self.keep_card:
+            raise MaskerError(f"{self.out} is there already, and no unfinished run; remove it to start anew")
+        if known is None:
+            self._save()  # first, so that a card never speaks of the file of another run
+            self._open(0)
+            return
+        self.state, self.lines = known, known.lines
+        if finished and size is None:
+            self._check_size(self.out)
+            self.complete = True
+        elif self.line_per_record and not (finished and size is not None and size >= known.bytes):
+            self.lines = found[0]
+            self._open(found[1])
+        else:
+            self._check_size(self.path)
+            self.complete = finished
+            self._open(known.bytes)
+
+    def _known(self) -> RunState | None:
         try:
-            return dict(json.loads(self.card.read_text("utf-8")))
+            return RunState.from_json(self.card.read_text("utf-8"))
         except FileNotFoundError:
             return None
-        except ValueError as error:
-            raise MaskerError(f"{self.card} is not how a run was begun ({error}); remove it and the .part") from error
+        except (ValueError, TypeError, KeyError) as error:
+            raise MaskerError(f"{self.card} is not the state of a run ({error}); remove it to start anew") from error
 
-    def _begin(self, known: dict[str, Any] | None) -> None:
-        assert self.file is not None
-        length = whole = self.lines = 0
-        self.file.seek(0)
-        while block := self.file.read(2**20):
-            self.lines += block.count(b"\n")
-            whole = length + block.rfind(b"\n") + 1 if b"\n" in block else whole
-            length += len(block)
-        if length and not self.resume:
-            raise MaskerError(f"{self.path} is an unfinished run; continue it with --resume, or remove it")
-        if length and known is None:
-            raise MaskerError(f"{self.card} is missing, so it is not known how the run was begun; remove {self.path}")
-        if self.resume and known is not None:
-            for name, now in self.how.items():
-                if known.get(name) != now:
-                    was = f"{name.strip('_')} {json.dumps(known.get(name))}, now {json.dumps(now)}"
-                    raise MaskerError(f"the run was begun with {was}; resume it with the same, or remove {self.path}")
-        self.file.truncate(whole)
-        if known != self.how:
-            scratch = self.card.with_name(self.card.name + ".new")
-            scratch.write_text(json.dumps(self.how, ensure_ascii=False), "utf-8")
-            os.replace(scratch, self.card)
+    def _check_settings(self, known: RunState) -> None:
+        for name, now in self.state.settings.items():
+            if known.settings.get(name) != now:
+                was = f"{name.strip('_')} {json.dumps(known.settings.get(name))}, now {json.dumps(now)}"
+                remove = f"remove {self.card} and {self.path.name} to start anew"
+                raise MaskerError(f"the run was begun with {was}; resume it with the same, or {remove}")
+
+    def _check_size(self, path: Path) -> None:
+        if (path.stat().st_size if path.is_file() else 0) < self.state.bytes:
+            raise MaskerError(f"{path} is gone or cut short; remove {self.card} to start anew")
+
+    def _whole_lines(self) -> tuple[int, int]:
+        """How many lines of OUT.part are whole, and where the last of them ends."""
+        lines = length = whole = 0
+        if self.path.exists():
+            with open(self.path, "rb") as file:
+                while block := file.read(2**20):
+                    lines += block.count(b"\n")
+                    whole = length + block.rfind(b"\n") + 1 if b"\n" in block else whole
+                    length += len(block)
+        return lines, whole
+
+    def _open(self, length: int) -> None:
+        self._file = open(self.path, "ab")  # noqa: SIM115 (it is closed with the stack)
+        self._stack.callback(self._file.close)
+        self._file.truncate(length)
+        self.state = replace(self.state, bytes=length)
+
+    # -- going on ------------------------------------------------------------------------------------------------------
+
+    def rest(self, records: Iterable[Record], source: str) -> Iterator[Record]:
+        """The records that are not done yet. Those that are must be what they were; `source` is their name."""
+        remaining, known = iter(records), self.state
+        check = here = read = 0
+        same = known.lines == 0
+        again = []  # read to be compared, but not done: the file has lost lines
+        for record in itertools.islice(remaining, max(self.lines, known.lines)):
+            read += 1
+            check = _checksum(record, check)
+            if read == known.lines:
+                same = check == known.check
+            if read == self.lines:
+                here = check
+            if read > self.lines:
+                again.append(record)
+        if not (same and read >= self.lines) and not self.line_per_record:
+            number = max(self.lines, known.lines)
+            raise MaskerError(f"the first {number:,} lines of {source} are not those that the run was begun with; "
+                              f"give the same input, or remove {self.card} to start anew")  # fmt: skip
+        self.state = replace(known, lines=self.lines, check=here)
+        return itertools.chain(again, remaining)
+
+    def write(self, text: str, records: Sequence[Record] = (), tally: Mapping[str, Any] | None = None) -> None:
+        """Add what became of some records, which are done with it."""
+        assert self._file is not None
+        data, check = text.encode(), self.state.check
+        for record in records:
+            check = _checksum(record, check)
+        with writing(self.out):
+            self._file.write(data)
+            self._file.flush()  # a kill may take any process: what is written is the system's
+            self.lines += len(records)
+            size = self.state.bytes + len(data)
+            tally = self.state.tally if tally is None else dict(tally)
+            self.state = replace(self.state, lines=self.lines, check=check, bytes=size, tally=tally)
+            if not self.line_per_record or time.monotonic() >= self._saved + PAUSE:
+                self._save()
+
+    def _save(self) -> None:
+        """Put the state in its place whole, after the lines that it speaks of."""
+        if self._file is not None:
+            os.fsync(self._file.fileno())
+        scratch = self.card.with_name(self.card.name + ".new")
+        with open(scratch, "w", encoding="utf-8") as file:
+            file.write(self.state.to_json())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(scratch, self.card)
+        self._saved = time.monotonic()
+
+    # -- ending --------------------------------------------------------------------------------------------------------
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self.file is None:
-            return
-        with self.file:
+        with self._stack, writing(self.out):
             if kind is None:
-                os.fsync(self.file.fileno())
-                os.replace(self.path, self.out)
+                self._finish()
+                return
+            if self._file is not None:
+                self._file.close()
+            if self.lines == 0:  # nothing is lost with them
+                self.path.unlink(missing_ok=True)
                 self.card.unlink(missing_ok=True)
-            elif os.fstat(self.file.fileno()).st_size == 0:  # nothing is lost with it
-                self.path.unlink()
-                self.card.unlink(missing_ok=True)
+
+    def _finish(self) -> None:
+        if self._file is not None:
+            self.state = replace(self.state, complete=True)
+            self._save()
+            self._file.close()  # Windows moves no file that is open
+            os.replace(self.path, self.out)
+        if not self.keep_card:
+            self.card.unlink(missing_ok=True)
+
+
+def _checksum(record: Record, before: int) -> int:
+    return zlib.crc32(record.line.encode(), before)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from masker.data.formats import read_lines
 from masker.errors import MaskerError, unknown
 from masker.evaluation.fluency import LanguageModel, fluency_tally, load_language_model
 from masker.evaluation.normalise import normalise
@@ -46,7 +47,7 @@ class StyleJudge(Protocol):
 class Direction:
     """Lines of a source, what a system made of them, and the domain it should have reached.
 
-    `references` has one sequence of lines a file; `paper_reference` is the single, raw one that paper_bleu needs.
+    `references` has one sequence of lines per file; `paper_reference` is the single, raw one that paper_bleu needs.
     """
 
     to: str
@@ -75,18 +76,9 @@ class Direction:
         references: Sequence[str | Path] = (),
         paper_reference: str | Path | None = None,
     ) -> "Direction":
-        """The same from UTF-8 files with a text a line; an empty line is an empty text."""
+        """The same from UTF-8 files with one text per line; an empty line is an empty text."""
         paper = None if paper_reference is None else read_lines(paper_reference)
         return cls(to, read_lines(source), read_lines(output), [read_lines(path) for path in references], paper)
-
-
-def read_lines(path: str | Path) -> list[str]:
-    """The lines of a file, blank ones too: line numbers are what holds sources, outputs and references together."""
-    try:
-        lines = Path(path).read_bytes().decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise MaskerError(f"{path} is not UTF-8 (byte {error.start}); convert it, e.g. with iconv") from error
-    return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
 @dataclass(frozen=True)

@@ -1,87 +1,34 @@
-"""Many processes on one machine: lines go out in blocks, come back in order, and a killed run can be continued."""
+"""Many processes on one machine: texts go out in blocks, come back in order, and a killed run can be continued."""
 
 import gc
 import itertools
-import json
 import multiprocessing
-import os
 import re
 import signal
-import sys
-import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from masker.core.edits import Rewrite
+from masker.data.formats import Record
 from masker.data.resumable import ResumableFile
 from masker.errors import MaskerError
 from masker.runtime import cores, gpus
+from masker.scale.job import Job, one_thread, render
 
 START = "spawn"  # a fork would share locks and CUDA
-BLOCK, GPU_BLOCK = 32, 4096  # lines a worker is given at a time: whole chunks of every runtime
+BLOCK, GPU_BLOCK = 32, 4096  # texts that a worker is given at a time: whole chunks of every runtime
 DEATHS = 3  # a block on which so many workers have died is the cause of it
-AHEAD = 4  # blocks a worker that may be out or waiting for their turn: memory is bounded by it
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is to be done with every text, in a form that can be sent to another process or machine.
-
-    `model` is a Masker or a student; `options` are those of Masker.edit_stream.
-    """
-
-    to: str
-    from_: str | None = None
-    model: str | None = None
-    source_model: str | None = None
-    max_words: int = 2000
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def load(self, device: str | None = None) -> "Editor":
-        return Editor(self, device)
-
-
-class Editor:
-    """A loaded job. Threads take turns: the arithmetic is not theirs, and memory stays that of one."""
-
-    def __init__(self, job: Job, device: str | None = None) -> None:
-        from masker.students.base import Student, is_student, rewrite_stream
-
-        self.job = job
-        self._lock = threading.Lock()
-        self._edit: Callable[[Sequence[str]], list[Rewrite]]
-        if job.model is not None and is_student(job.model):
-            student = Student.from_pretrained(job.model, device=device)
-            self._edit = lambda texts: list(rewrite_stream(student, texts, job.to, job.from_))
-        else:
-            from masker.api import Masker
-
-            masker = Masker.from_pretrained(job.model, job.source_model, device=device, max_words=job.max_words)
-            self._edit = lambda texts: masker.edit(texts, job.to, job.from_, **job.options)
-            self._edit([])  # an unknown domain or a bad option shows now
-
-    def edit(self, texts: Sequence[str]) -> list[Rewrite]:
-        with self._lock:
-            return self._edit(texts)
-
-
-def render(rewrite: Rewrite, ending: str, format: str) -> str:
-    """A line of output; `ending` is that of the line that came in."""
-    if format == "jsonl":
-        return json.dumps(rewrite.to_dict(), ensure_ascii=False) + "\n"
-    if format == "tsv":
-        return rewrite.source.replace("\t", " ") + "\t" + rewrite.text.replace("\t", " ") + ending
-    return rewrite.text + ending
+AHEAD = 4  # blocks per worker that may be out or waiting for their turn: memory is bounded by it
 
 
 def edit_file(
     job: Job,
-    lines: Iterable[str],
+    records: Iterable[Record],
     out: Path,
     *,
     format: str = "lines",
@@ -89,34 +36,33 @@ def edit_file(
     device: str | None = None,
     resume: bool = False,
     source: str = "",
+    column: str | None = None,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> int:
-    """Rewrite `lines`, their ends included, into the file `out`, with `workers` processes (0: one a GPU or core).
+    """Rewrite the texts of `records` into the file `out`, with `workers` processes (0: one per GPU or core).
 
-    With `resume` a run that was killed is continued; `source` names the input, so that another one is not taken for it.
-    Gives the number of lines written now.
+    With `resume` a run that was killed is continued; `source` and `column` name the input, so that another one is not
+    taken for it. Gives the number of lines written now.
     """
     devices, size = _devices(workers, device)
-    how = json.loads(json.dumps({**asdict(job), "format": format, "source": source}))
-    del how["max_words"]  # a run that stopped at too long a line goes on with a higher limit
-    with ResumableFile(out, how, resume) as part:
-        if part.file is None:  # it was complete
+    settings = {**asdict(job), "format": format, "source": source, "column": column}
+    del settings["max_words"]  # a run that stopped at too long a line goes on with a higher limit
+    with ResumableFile(out, settings, resume=resume) as part:
+        if part.complete:
             return 0
-        rest, done = itertools.islice(lines, part.lines, None), 0
+        before, rest = part.lines, part.rest(records, source or "the input")
         # the first block ends where it would have ended in an unbroken run: a text is then always edited among the same
-        blocks = _blocks(rest, size, size - part.lines % size, part.lines)
-        for text in edit_blocks(job, blocks, devices, format):
-            part.file.write(text.encode())
-            part.file.flush()  # a kill may take any process: what is written is the system's
-            done += text.count("\n")
-            on_progress(part.lines + done)
-        return done
+        blocks = _blocks(rest, size, size - before % size, before)
+        for block, text in edit_blocks(job, blocks, devices, format):
+            part.write(text, block.records)
+            on_progress(part.lines)
+        return part.lines - before
 
 
 def _devices(workers: int, device: str | None) -> tuple[list[str], int]:
-    """Where each worker computes, and how many lines it is given at a time."""
+    """Where each worker computes, and how many texts it is given at a time."""
     if workers < 0:
-        raise MaskerError(f"{workers} workers; give at least 1, or 0 for one a GPU or core")
+        raise MaskerError(f"{workers} workers; give at least 1, or 0 for one per GPU or core")
     there = gpus() if device in (None, "cuda") else 0
     if there:
         return [f"cuda:{k % there}" for k in range(workers or there)], GPU_BLOCK
@@ -125,23 +71,16 @@ def _devices(workers: int, device: str | None) -> tuple[list[str], int]:
     return [device] * (workers or 1), GPU_BLOCK  # named, such as cuda:1; a worker says if there is none
 
 
-def one_thread() -> None:
-    """For a process that has a core to itself: N of them with N threads each would be in each other's way."""
-    os.environ["OMP_NUM_THREADS"] = "1"
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)
-
-
 @dataclass(frozen=True)
 class _Block:
-    """Some lines of the input; `first` is the number of the first of them, from 0."""
+    """Some texts of the input; `first` is the number of the first of them, from 0."""
 
     first: int
-    lines: list[str]
+    records: list[Record]
 
 
-def _blocks(lines: Iterable[str], size: int, first: int, at: int) -> Iterator[_Block]:
-    source = iter(lines)
+def _blocks(records: Iterable[Record], size: int, first: int, at: int) -> Iterator[_Block]:
+    source = iter(records)
     while block := list(itertools.islice(source, first)):
         yield _Block(at, block)
         at, first = at + len(block), size
@@ -150,16 +89,18 @@ def _blocks(lines: Iterable[str], size: int, first: int, at: int) -> Iterator[_B
 # -- processes ---------------------------------------------------------------------------------------------------------
 
 
-def edit_blocks(job: Job, blocks: Iterator[_Block], devices: Sequence[str], format: str) -> Iterator[str]:
-    """Edit blocks in as many processes as there are devices; the results come in order.
+def edit_blocks(
+    job: Job, blocks: Iterator[_Block], devices: Sequence[str], format: str
+) -> Iterator[tuple[_Block, str]]:
+    """Edit blocks in as many processes as there are devices; what becomes of each comes in order.
 
-    A worker that dies is replaced, and its block is done again. No more than a few blocks a worker are held.
+    A worker that dies is replaced, and its block is done again. No more than a few blocks per worker are held.
     """
     pool = [_Worker(job, device, format) for device in devices]
     again: deque[_Block] = deque()  # of workers that died
     deaths: Counter[int] = Counter()
     results: dict[int, str] = {}
-    order: deque[int] = deque()  # of the blocks that were handed out and not yet given back
+    order: deque[_Block] = deque()  # the blocks that were handed out and not yet given back
     try:
         while True:
             for worker in pool:
@@ -167,7 +108,7 @@ def edit_blocks(job: Job, blocks: Iterator[_Block], devices: Sequence[str], form
                     if again:
                         worker.give(again.popleft())
                     elif block := next(blocks, None):
-                        order.append(block.first)
+                        order.append(block)
                         worker.give(block)
             if not order:
                 return
@@ -185,8 +126,9 @@ def edit_blocks(job: Job, blocks: Iterator[_Block], devices: Sequence[str], form
                 if deaths[at] == DEATHS:
                     raise MaskerError(_died(block, pool[k].process.exitcode))
                 pool[k] = _Worker(job, devices[k], format)
-            while order and order[0] in results:
-                yield results.pop(order.popleft())
+            while order and order[0].first in results:
+                block = order.popleft()
+                yield block, results.pop(block.first)
     finally:
         for worker in pool:
             worker.process.kill()  # it writes nothing, so nothing can be torn
@@ -194,7 +136,7 @@ def edit_blocks(job: Job, blocks: Iterator[_Block], devices: Sequence[str], form
 
 
 def _died(block: _Block | None, code: int | None) -> str:
-    at = f" at lines {block.first + 1:,} to {block.first + len(block.lines):,}" if block else ""
+    at = f" at lines {block.first + 1:,} to {block.first + len(block.records):,}" if block else ""
     return f"{DEATHS} workers died{at} (exit code {code}); if it is -9, memory was short: use fewer --workers"
 
 
@@ -231,17 +173,19 @@ def _work(pipe: Connection, job: Job, device: str, format: str) -> None:
     """A worker's life: it ends with its parent, however that ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is the parent's, which then ends its workers
     one_thread()
+    # forked, it has ends of all pipes, its own too, which then do not tell that the parent is gone
+    parent = cast(BaseProcess, multiprocessing.parent_process()).sentinel
     with suppress(EOFError, ConnectionError):  # the parent is gone
         first = 0
         try:
             editor = job.load(device)
             gc.freeze()  # the libraries are here to stay: no need to look through them for garbage
-            while True:
+            while pipe in wait([pipe, parent]):
                 block: _Block = pipe.recv()
-                first, texts = block.first, [line.rstrip("\r\n") for line in block.lines]
-                endings = [line[len(text) :] for line, text in zip(block.lines, texts, strict=True)]
-                rewrites = editor.edit(texts)
-                pipe.send("".join(render(r, e, format) for r, e in zip(rewrites, endings, strict=True)))
+                first, records = block.first, block.records
+                rewrites = editor.edit([record.text for record in records])
+                pairs = zip(rewrites, records, strict=True)
+                pipe.send("".join(render(rewrite, record.ending, format) for rewrite, record in pairs))
         except MaskerError as error:  # it counts the texts of the block, people those of the file
             pipe.send(MaskerError(re.sub(r"^text (\d+)", lambda m: f"text {first + int(m[1])}", str(error))))
         except (EOFError, ConnectionError):

@@ -1,22 +1,20 @@
 """Silver data: aligned pairs that Masker writes out of unaligned text, for students to learn from.
 
-A run can be killed at any moment. Pairs go to OUT.part; after every group of lines OUT.json says how many lines are
-done and how long the file then was. What was written after that is cut off when the run is resumed.
+A run can be killed at any moment. After every group of lines OUT.json says how many of them are done; what was written
+after that is cut off when the run is resumed.
 """
 
-import fcntl
 import itertools
 import json
-import os
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from masker.core.edits import Rewrite
-from masker.data.corpora import numbered_lines
+from masker.data.formats.text import Lines, tsv_line
+from masker.data.resumable import ResumableFile
 from masker.errors import MaskerError, unknown
 
 if TYPE_CHECKING:
@@ -71,23 +69,6 @@ class SilverReport:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class _State:
-    """What OUT.json says; `check` is the checksum of the lines that are done."""
-
-    settings: dict[str, Any]
-    lines: int = 0
-    check: int = 0
-    bytes: int = 0
-    kept: int = 0
-    dropped: dict[str, int] = field(default_factory=lambda: dict.fromkeys(REASONS, 0))
-    complete: bool = False
-
-    @property
-    def report(self) -> SilverReport:
-        return SilverReport(self.lines, self.kept, self.dropped)
-
-
 def write_silver(
     masker: "Masker",
     corpus: str | Path,
@@ -107,44 +88,21 @@ def write_silver(
     """
     if judge is not None and settings.to not in judge.domains:
         raise unknown("domain of the judge", settings.to, list(judge.domains))
-    corpus, out = Path(corpus).expanduser(), Path(out).expanduser().resolve()  # what a link points to is replaced
-    if out.exists() and not out.is_file():
-        raise MaskerError(f"{out} is no plain file, so that a run could not be resumed; give a file name")
-    part, card = out.with_name(out.name + ".part"), out.with_name(out.name + ".json")
-    state: _State | None = None
-    known = json.loads(json.dumps({**asdict(settings), "judge": judge is not None}))
-    try:
-        state = _begun(card, known, resume=resume)
-        if state and state.complete and not part.exists():
-            if not _there(out, state.bytes):
-                raise MaskerError(f"{out} is gone or cut short; remove {card} to start anew")
-            return state.report
-        if state is None:
-            card.unlink(missing_ok=True)  # first, so that a state never speaks of the pairs of another run
-        with open(part, "a+b") as file:
-            _lock(file, part)
-            if state is None:
-                file.truncate(0)
-                file.write(("\t".join(COLUMNS) + "\n").encode())
-                file.flush()
-                state = _save(_State(known, bytes=file.tell()), card)
-            elif not _there(part, state.bytes):
-                raise MaskerError(f"{part} is gone or cut short; remove {card} to start anew")
-            file.truncate(state.bytes)
-            lines = _rest(corpus, encoding, state, card)
-            while numbered := list(itertools.islice(lines, group)) if not state.complete else []:
-                state = _save(_step(masker, judge, settings, state, numbered, file), card)
-                if on_progress:
-                    on_progress(state.report)
-            state = _save(replace(state, complete=True), card)
-            os.replace(part, out)
-        return state.report
-    except OSError as error:
-        raise MaskerError(f"cannot write {out}: {error.strerror or error}") from error
-    finally:
-        if state is not None and state.lines == 0 and not state.complete:  # nothing is lost with them
-            card.unlink(missing_ok=True)
-            part.unlink(missing_ok=True)
+    corpus = Path(corpus).expanduser()
+    known = {**asdict(settings), "judge": judge is not None}
+    with ResumableFile(out, known, resume=resume, line_per_record=False, keep_card=True) as part:
+        records = iter(()) if part.complete else part.rest(Lines().read(corpus, None, encoding), str(corpus))
+        if not part.state.bytes:
+            part.write(tsv_line(COLUMNS), tally={"kept": 0, "dropped": dict.fromkeys(REASONS, 0)})
+        report = SilverReport(part.lines, **part.state.tally)
+        while taken := list(itertools.islice(records, group)):
+            rows, dropped = _pairs(masker, judge, settings, part.lines + 1, [record.text for record in taken])
+            counts = {why: count + dropped[why] for why, count in report.dropped.items()}
+            part.write("".join(rows), taken, tally={"kept": report.kept + len(rows), "dropped": counts})
+            report = SilverReport(part.lines, **part.state.tally)
+            if on_progress:
+                on_progress(report)
+        return report
 
 
 def group_size(masker: "Masker") -> int:
@@ -159,110 +117,51 @@ def similarity(a: str, b: str) -> float:
     return 2 * (one & other).total() / total if total else 1.0
 
 
-def _step(
-    masker: "Masker",
-    judge: "Judge | None",
-    settings: SilverSettings,
-    state: _State,
-    numbered: Sequence[tuple[int, str]],
-    file: BinaryIO,
-) -> _State:
-    """Rewrite some lines, write the pairs that are kept, and account for all of them."""
-    check, dropped, texts = state.check, Counter(state.dropped), []
-    for number, line in numbered:
-        check = zlib.crc32(line.encode(), check)
-        text = line.rstrip("\r\n").replace("\t", " ")
+def why_no_pair(rewrite: Rewrite, settings: SilverSettings) -> str | None:
+    """Which of REASONS speaks against a rewrite, as far as it can be told without a judge."""
+    if not rewrite.source.strip():
+        return "blank"
+    if rewrite.text == rewrite.source:
+        return "unchanged"
+    if settings.min_score is not None and not rewrite.score > settings.min_score:
+        return "score"
+    return "similarity" if similarity(rewrite.source, rewrite.text) < settings.min_similarity else None
+
+
+def as_row(number: int, rewrite: Rewrite, synthetic: str) -> str:
+    """A pair as a line with COLUMNS."""
+    sides = [rewrite.text, rewrite.source]
+    edits = json.dumps(rewrite.to_dict()["edits"], ensure_ascii=False)
+    figures = (f"{rewrite.score:.6g}", f"{similarity(rewrite.source, rewrite.text):.4f}", str(number))
+    return tsv_line([*(sides if synthetic == "input" else reversed(sides)), *figures, edits])
+
+
+def _pairs(
+    masker: "Masker", judge: "Judge | None", settings: SilverSettings, first: int, texts: Sequence[str]
+) -> tuple[list[str], Counter[str]]:
+    """The rows that some lines give, and why the others give none. `first` is the number of the first line."""
+    dropped: Counter[str] = Counter()
+    numbered = []
+    for number, text in enumerate(texts, first):
+        text = text.replace("\t", " ")
         if not text.strip():
             dropped["blank"] += 1
         elif len(text.split()) > masker.max_words:
             dropped["too_long"] += 1
         else:
-            texts.append((number, text))
+            numbered.append((number, text))
     options = dict(settings.options)
     if settings.min_score is not None and settings.min_score < 0:  # edits that would not be made otherwise
         options["min_score"] = settings.min_score
-    rewrites = masker.edit_stream([text for _, text in texts], settings.to, settings.from_, **options)
-    rows = []
-    for (number, text), rewrite in zip(texts, rewrites, strict=True):
-        alike = similarity(text, rewrite.text)
-        if rewrite.text == text:
-            dropped["unchanged"] += 1
-        elif settings.min_score is not None and not rewrite.score > settings.min_score:
-            dropped["score"] += 1
-        elif alike < settings.min_similarity:
-            dropped["similarity"] += 1
+    rewrites = masker.edit_stream([text for _, text in numbered], settings.to, settings.from_, **options)
+    found = []
+    for (number, _), rewrite in zip(numbered, rewrites, strict=True):
+        if why := why_no_pair(rewrite, settings):
+            dropped[why] += 1
         else:
-            rows.append((number, rewrite, alike))
-    if judge is not None and rows:
-        verdicts = judge.predict([rewrite.text for _, rewrite, _ in rows])
-        flipped = [row for row, verdict in zip(rows, verdicts, strict=True) if verdict == settings.to]
-        dropped["style"] += len(rows) - len(flipped)
-        rows = flipped
-    file.write("".join(as_row(*row, settings.synthetic) for row in rows).encode())
-    file.flush()
-    os.fsync(file.fileno())
-    return replace(
-        state, lines=numbered[-1][0], check=check, bytes=file.tell(), kept=state.kept + len(rows), dropped=dict(dropped)
-    )
-
-
-def as_row(number: int, rewrite: Rewrite, alike: float, synthetic: str) -> str:
-    sides = [rewrite.text, rewrite.source]
-    edits = json.dumps(rewrite.to_dict()["edits"], ensure_ascii=False)
-    figures = (f"{rewrite.score:.6g}", f"{alike:.4f}", str(number))
-    return "\t".join([*(sides if synthetic == "input" else reversed(sides)), *figures, edits]) + "\n"
-
-
-def _rest(corpus: Path, encoding: str, state: _State, card: Path) -> Iterator[tuple[int, str]]:
-    """The lines that are not done yet; those that are must be what they were."""
-    check = 0
-    lines = numbered_lines(corpus, encoding)
-    for number, line in lines if state.lines else ():
-        check = zlib.crc32(line.encode(), check)
-        if number == state.lines:
-            break
-    if check != state.check:
-        raise MaskerError(f"the first {state.lines:,} lines of {corpus} are not those that the run was begun with; "
-                          f"give the same corpus, or remove {card} to start anew")  # fmt: skip
-    yield from lines
-
-
-def _begun(card: Path, known: dict[str, Any], *, resume: bool) -> _State | None:
-    """Where an earlier run stopped; None if there was none, or if it is complete and not to be resumed."""
-    if not card.exists():
-        return None
-    try:
-        state = _State(**json.loads(card.read_text("utf-8")))
-    except (ValueError, TypeError) as error:
-        raise MaskerError(f"{card} is not the state of a run ({error}); remove it to start anew") from error
-    if not resume:
-        if state.lines and not state.complete:
-            raise MaskerError(f"{card} is of an unfinished run; continue it with --resume, or remove it to start anew")
-        return None
-    if other := [name for name in known if known[name] != state.settings.get(name)]:
-        name = other[0]
-        was = f"{name.strip('_')} {json.dumps(state.settings.get(name))}, now {json.dumps(known[name])}"
-        raise MaskerError(f"the run was begun with {was}; resume it with the same, or remove {card} to start anew")
-    return state
-
-
-def _lock(file: BinaryIO, part: Path) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise MaskerError(f"another run is writing {part}; wait for it, or choose another --out") from error
-
-
-def _there(path: Path, size: int) -> bool:
-    return path.is_file() and path.stat().st_size >= size
-
-
-def _save(state: _State, card: Path) -> _State:
-    """Put the state in its place whole, after the pairs that it speaks of."""
-    scratch = card.with_name(card.name + ".new")
-    with open(scratch, "w", encoding="utf-8") as file:
-        json.dump(asdict(state), file, indent=1, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(scratch, card)
-    return state
+            found.append((number, rewrite))
+    if judge is not None and found:
+        verdicts = judge.predict([rewrite.text for _, rewrite in found])
+        dropped["style"] += sum(verdict != settings.to for verdict in verdicts)
+        found = [pair for pair, verdict in zip(found, verdicts, strict=True) if verdict == settings.to]
+    return [as_row(number, rewrite, settings.synthetic) for number, rewrite in found], dropped

@@ -10,6 +10,7 @@ import pytest
 from toy import CORPORA
 
 from masker.api import Masker
+from masker.data.output import locked
 from masker.training.fit import fit
 from masker.training.settings import TrainSettings
 
@@ -83,6 +84,56 @@ def test_files_packed_or_not(edit: Cli, here: Path, expected: list[str]) -> None
     (here / "in.txt.xz").write_bytes(lzma.compress(data))
     for name in ("in.txt", "in.txt.gz", "in.txt.xz"):
         assert edit(name, "--to", "positive").text.splitlines() == expected
+
+
+def as_csv(texts: list[str]) -> bytes:
+    return ("id,review,text\n" + "".join(f'{k},no,"{text}"\n' for k, text in enumerate(texts))).encode()
+
+
+def as_tsv(texts: list[str]) -> bytes:
+    return ("id\ttext\n" + "".join(f"{k}\t{text}\n" for k, text in enumerate(texts))).encode()
+
+
+def as_jsonl(texts: list[str]) -> bytes:
+    return "".join(json.dumps({"id": k, "text": text or None}) + "\n" for k, text in enumerate(texts)).encode()
+
+
+@pytest.mark.parametrize(("suffix", "form"), [(".csv", as_csv), (".tsv", as_tsv), (".jsonl", as_jsonl)])
+@pytest.mark.parametrize(("packing", "pack"), [("", bytes), (".gz", gzip.compress)])
+def test_tables(
+    edit: Cli, here: Path, expected: list[str], suffix: str, form: Callable, packing: str, pack: Callable
+) -> None:  # type: ignore[type-arg]
+    """What masker fit reads: a line comes out for every row, whether it has a text or not."""
+    name = f"in{suffix}{packing}"
+    (here / name).write_bytes(pack(form(TEXTS)))
+    assert edit(name, "--to", "positive").text == "".join(text + "\n" for text in expected)
+
+
+def test_parquet(edit: Cli, here: Path, expected: list[str]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    write_table(pa.table({"id": [*range(5)], "text": [text or None for text in TEXTS]}), here / "in.parquet")
+    assert edit("in.parquet", "--to", "positive").text == "".join(text + "\n" for text in expected)
+
+
+def test_columns(edit: Cli, edit_fails: Fails, here: Path) -> None:
+    (here / "in.csv").write_text('id,review\n1,"it was\n terrible ."\n')
+    arguments = ("in.csv", "--to", "positive", "--format", "jsonl")
+    record = one(edit(*arguments, "--column", "review"))
+    assert record["source"] == "it was\n terrible ."
+    lines = edit("in.csv", "--to", "positive", "--column", "review").text
+    assert lines == record["text"].replace("\n", " ") + "\n"  # a text stays a line
+    assert "say --column; known: id, review" in edit_fails(*arguments)
+    assert "no column 'text'; known: id, review" in edit_fails(*arguments, "--column", "text")
+    assert "drop --column" in edit_fails("negative.txt", "--to", "positive", "--column", "text")
+    assert "drop --column" in edit_fails("--to", "positive", "--column", "text", stdin=b"x")
+
+
+def test_a_table_and_several_workers(edit: Cli, here: Path, expected: list[str]) -> None:
+    (here / "in.csv").write_bytes(as_csv(TEXTS))
+    assert edit("in.csv", "--to", "positive", "--device", "cpu", "--workers", "1", "--out", "out.txt").code == 0
+    assert (here / "out.txt").read_text() == "".join(text + "\n" for text in expected)
 
 
 def test_tsv(edit: Cli, expected: list[str]) -> None:
@@ -249,6 +300,18 @@ def test_a_failure_leaves_the_old_file_alone(edit_fails: Fails, here: Path) -> N
     assert "line 41" in edit_fails("in.txt", "--to", "positive", "--out", "out.txt")
     assert (here / "out.txt").read_text() == "precious"
     assert leftovers(here) == ["in.txt", "out.txt"]
+
+
+def test_two_runs_do_not_write_one_file(edit: Cli, edit_fails: Fails, here: Path) -> None:
+    (here / "out.txt").write_text("precious")
+    with locked(here / "out.txt"):
+        for more in ((), ("--workers", "1")):
+            error = edit_fails("negative.txt", "--to", "positive", "--out", "out.txt", *more)
+            assert "another run is writing" in error
+            assert "out.txt; wait for it, or choose another --out" in error
+        assert edit("--to", "positive", "--out", "other.txt", stdin=b"\n").code == 0
+    assert (here / "out.txt").read_text() == "precious"
+    assert leftovers(here) == ["other.txt", "out.txt"]
 
 
 def test_no_space(edit_fails: Fails, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

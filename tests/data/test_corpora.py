@@ -1,13 +1,9 @@
-"""Reading corpora, refusing bad ones with one clear line, and setting lines aside."""
+"""Corpora of domains: refusing bad ones with one clear line, telling them apart, and setting lines aside."""
 
-import gzip
-import json
-import lzma
 import os
 import random
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +19,6 @@ from masker.data.corpora import (
 )
 from masker.errors import MaskerError
 
-TEXTS = ["the food was terrible .", "“déjà vu”\u2028, again", "  two spaces  "]
 needs_data = pytest.mark.skipif("MASKER_DATA" not in os.environ, reason="set MASKER_DATA to the data folder")
 if "MASKER_DATA" not in os.environ:  # louder than an "s" among the dots
     warnings.warn(
@@ -42,209 +37,6 @@ def numbered(word: str, count: int) -> list[str]:
 def write(path: Path, lines: list[str]) -> Path:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
-
-
-def refusal(path: Path, **options: str) -> str:
-    """The message with which reading a file fails: always a single line that names the file."""
-    with pytest.raises(MaskerError) as caught:
-        list(read_corpus(path, **options))
-    message = str(caught.value)
-    assert "\n" not in message
-    assert str(path) in message
-    return message
-
-
-# Formats
-
-
-def as_jsonl(texts: list[str]) -> str:
-    return "".join(json.dumps({"stars": 1, "text": text}) + "\n" for text in texts)
-
-
-def as_csv(texts: list[str]) -> str:
-    return "stars,text\n" + "".join(f'1,"{text}"\n' for text in texts)
-
-
-def as_tsv(texts: list[str]) -> str:
-    return "stars\ttext\n" + "".join(f"1\t{text}\n" for text in texts)
-
-
-def as_lines(texts: list[str]) -> str:
-    return "".join(f"{text}\n" for text in texts)
-
-
-@pytest.mark.parametrize(("packing", "pack"), [("", bytes), (".gz", gzip.compress), (".xz", lzma.compress)])
-@pytest.mark.parametrize(
-    ("suffix", "form"),
-    [(".txt", as_lines), (".jsonl", as_jsonl), (".json", as_jsonl), (".CSV", as_csv), (".tsv", as_tsv)],
-)
-def test_every_format_packed_or_not_gives_the_same_texts(
-    tmp_path: Path, suffix: str, form: Callable[[list[str]], str], packing: str, pack: Callable[[bytes], bytes]
-) -> None:
-    path = tmp_path / f"corpus{suffix}{packing}"
-    path.write_bytes(pack(form(TEXTS).encode()))
-    assert list(read_corpus(path)) == TEXTS
-
-
-def test_blank_texts_are_skipped_and_newlines_of_both_kinds_stripped(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.txt"
-    path.write_bytes(b"one\r\n\r\n  \ntwo\n\nthree")
-    assert list(read_corpus(path)) == ["one", "two", "three"]
-
-
-def test_reading_streams(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.txt"
-    path.write_bytes(b"fine\n\xff\n")
-    assert next(read_corpus(path)) == "fine"  # the bad second line has not been looked at
-
-
-def test_byte_order_mark_is_no_text(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.txt"
-    path.write_bytes(b"\xef\xbb\xbfone\n")
-    assert list(read_corpus(path)) == ["one"]
-
-
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le"])
-def test_encoding_is_used(tmp_path: Path, encoding: str) -> None:
-    path = tmp_path / "corpus.txt"
-    path.write_bytes("café\nthé\n".encode(encoding))
-    assert list(read_corpus(path, encoding=encoding)) == ["café", "thé"]
-
-
-def test_home_folder_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    write(tmp_path / "corpus.txt", ["one"])
-    assert list(read_corpus("~/corpus.txt")) == ["one"]
-
-
-def test_column_is_the_named_one(tmp_path: Path) -> None:
-    path = write(tmp_path / "corpus.jsonl", ['{"text": "no", "review": "yes"}'])
-    assert list(read_corpus(path, column="review")) == ["yes"]
-    path = write(tmp_path / "corpus.csv", ["text,review", "no,yes"])
-    assert list(read_corpus(path, column="review")) == ["yes"]
-
-
-def test_the_only_text_field_needs_no_column(tmp_path: Path) -> None:
-    path = write(tmp_path / "corpus.jsonl", ['{"stars": 4, "review": "yes"}'])
-    assert list(read_corpus(path)) == ["yes"]
-
-
-def test_null_is_a_missing_text_and_not_a_reason_to_read_another_field(tmp_path: Path) -> None:
-    path = write(tmp_path / "corpus.jsonl", ['{"id": "a1", "text": null}', '{"id": "a2", "text": "yes"}'])
-    assert list(read_corpus(path)) == ["yes"]
-
-
-def test_csv_text_may_hold_delimiter_quote_and_newline(tmp_path: Path) -> None:
-    path = write(tmp_path / "corpus.csv", ["text", '"one, ""two""', 'three"'])
-    assert list(read_corpus(path)) == ['one, "two"\nthree']
-
-
-def test_csv_text_may_be_very_long(tmp_path: Path) -> None:
-    long = "terrible " * 20_000 + "."
-    assert list(read_corpus(write(tmp_path / "corpus.csv", ["text", long]))) == [long]
-
-
-def test_quote_in_tsv_does_not_swallow_lines(tmp_path: Path) -> None:
-    path = write(tmp_path / "corpus.tsv", ["text", '"open', "next"])
-    assert list(read_corpus(path)) == ['"open', "next"]
-
-
-# Errors
-
-
-def test_not_utf8_names_line_and_byte_and_remedy(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.txt"
-    path.write_bytes("fine\nthe café\n".encode("latin-1"))
-    message = refusal(path)
-    assert "line 2: byte 7 (0xe9) is not utf-8" in message
-    assert "--encoding latin-1" in message
-
-
-def test_not_utf16_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.txt"
-    path.write_bytes(b"\xff\xfea")
-    assert "not utf-16" in refusal(path, encoding="utf-16")
-
-
-@pytest.mark.parametrize("content", [b"text\nmore\0text\n", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "ä\n".encode("utf-16")])
-def test_binary_file_has_its_own_error(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "corpus.txt"
-    path.write_bytes(content)
-    assert "is binary" in refusal(path)
-
-
-def test_binary_file_is_found_in_encodings_that_decode_anything(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.txt"
-    path.write_bytes(b"\xff\0\n")
-    assert "is binary" in refusal(path, encoding="latin-1")
-
-
-def test_unknown_encoding(tmp_path: Path) -> None:
-    with pytest.raises(MaskerError, match="unknown encoding 'utf-9'"):
-        list(read_corpus(write(tmp_path / "corpus.txt", ["one"]), encoding="utf-9"))
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    assert "No such file" in refusal(tmp_path / "missing.txt")
-
-
-def test_directory(tmp_path: Path) -> None:
-    assert "Is a directory" in refusal(tmp_path)
-
-
-@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress)])
-@pytest.mark.parametrize("cut", [False, True])
-def test_bad_archive(tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes], cut: bool) -> None:
-    path = tmp_path / f"corpus.txt{suffix}"
-    path.write_bytes(pack(random.Random(0).randbytes(99).hex().encode())[:-20] if cut else b"this was never packed")
-    assert f"not a whole {suffix} file" in refusal(path)
-
-
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        ("{", "bad JSON"),
-        ('["one"]', "not a JSON object"),
-        ('{"text": 5}', "column 'text' holds int"),
-        ('{"text": "\\ud83d"}', "surrogate"),
-        ('{"body": "one"}', "no column 'text'; known: body"),
-    ],
-)
-def test_bad_json_names_the_line(tmp_path: Path, line: str, complaint: str) -> None:
-    message = refusal(write(tmp_path / "corpus.jsonl", ['{"text": "fine"}', "", line]))
-    assert "line 3: " in message
-    assert complaint in message
-
-
-@pytest.mark.parametrize(
-    ("name", "lines"),
-    [
-        ("corpus.jsonl", ['{"title": "a", "body": "b"}']),
-        ("corpus.csv", ["title,body", "a,b"]),
-        ("corpus.tsv", ["title\tbody"]),
-    ],
-)
-class TestColumns:
-    def test_unknown_column_lists_the_known(self, tmp_path: Path, name: str, lines: list[str]) -> None:
-        message = refusal(write(tmp_path / name, lines), column="review")
-        assert message.endswith("no column 'review'; known: title, body")
-
-    def test_several_columns_need_a_choice(self, tmp_path: Path, name: str, lines: list[str]) -> None:
-        message = refusal(write(tmp_path / name, lines))
-        assert "say --column; known: title, body" in message
-
-
-def test_plain_lines_have_no_column(tmp_path: Path) -> None:
-    assert "drop --column" in refusal(write(tmp_path / "corpus.txt", ["one"]), column="text")
-
-
-def test_ragged_row_names_line_and_both_numbers(tmp_path: Path) -> None:
-    message = refusal(write(tmp_path / "corpus.csv", ["text", "fine", "one, two"]))
-    assert "line 3: 2 columns, but the header has 1" in message
-
-
-def test_open_quote_is_an_error(tmp_path: Path) -> None:
-    assert "quote left open" in refusal(write(tmp_path / "corpus.csv", ["text", '"open', "next"]))
 
 
 # Domains

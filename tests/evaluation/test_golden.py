@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from masker.data.formats import read_lines
 from masker.evaluation.normalise import normalise
 from masker.evaluation.paper_bleu import read_dictionary
-from masker.evaluation.report import Direction, Report, evaluate, read_lines
+from masker.evaluation.report import Direction, Report, evaluate
 
 DATA = os.environ.get("MASKER_DATA")
 pytestmark = pytest.mark.skipif(

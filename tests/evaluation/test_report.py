@@ -1,10 +1,9 @@
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from masker.errors import MaskerError
-from masker.evaluation.report import METRICS, Direction, evaluate, read_lines
+from masker.evaluation.report import METRICS, Direction, evaluate
 
 
 class WordJudge:
@@ -111,12 +110,3 @@ def test_lines_must_agree_and_there_must_be_some() -> None:
 def test_a_judge_that_does_not_know_the_domain() -> None:
     with pytest.raises(MaskerError, match="unknown domain 'formal'; known: negative, positive"):
         evaluate([Direction("formal", ["a"], ["b"])], judges=[WordJudge()])
-
-
-def test_blank_lines_are_texts(tmp_path: Path) -> None:
-    path = tmp_path / "lines"
-    path.write_bytes(b"\xef\xbb\xbfone\r\n\n  two\x0bhalf\n\n")
-    assert read_lines(path) == ["one", "", "  two\x0bhalf", ""]
-    path.write_bytes(b"caf\xe9\n")
-    with pytest.raises(MaskerError, match="not UTF-8"):
-        read_lines(path)

@@ -1,4 +1,4 @@
-import fcntl
+import json
 import multiprocessing
 import os
 import random
@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,11 @@ import pytest
 from masker.api import Masker
 from masker.cli import main
 from masker.core.edits import Rewrite
+from masker.data.formats.text import as_record
+from masker.data.output import locked
 from masker.errors import MaskerError
 from masker.scale import parallel
-from masker.scale.parallel import Job, edit_file, render
+from masker.scale.job import Job, render
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ def forked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 JOB = Toy("positive")
 LINES = [f"line {k} {'é' * (k % 7)}\tx" + ("\r\n" if k % 5 == 0 else "\n") for k in range(100)]
+
+
+def edit_file(job: Job, lines: Iterable[str], out: Path, **options: Any) -> int:
+    return parallel.edit_file(job, map(as_record, lines), out, **options)
 
 
 def wanted(lines: list[str], format: str = "lines") -> bytes:
@@ -136,9 +142,8 @@ def test_workers_and_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- resuming ----------------------------------------------------------------------------------------------------------
 
 
-def hold(path: Path, pipe: Any) -> None:
-    with open(path, "ab") as file:
-        fcntl.lockf(file, fcntl.LOCK_EX)
+def hold(out: Path, pipe: Any) -> None:
+    with locked(out):
         pipe.send("locked")
         time.sleep(60)
 
@@ -162,7 +167,8 @@ def test_half_a_line_is_done_again(tmp_path: Path, cut: int) -> None:
 
 def test_a_run_killed_at_its_very_end(tmp_path: Path) -> None:
     """The file is in its place already, the card is not yet gone."""
-    out = begun(tmp_path, wanted(LINES))
+    out, card = begun(tmp_path, wanted(LINES)), tmp_path / "out.part.json"
+    card.write_text(json.dumps({**json.loads(card.read_text()), "bytes": len(wanted(LINES)), "complete": True}))
     os.replace(tmp_path / "out.part", out)
     assert edit_file(JOB, LINES, out, workers=1, device="cpu", resume=True) == 0
     assert out.read_bytes() == wanted(LINES)
@@ -179,9 +185,10 @@ def test_what_is_refused(tmp_path: Path) -> None:
     refused('begun with to "positive", now "negative"', Toy("negative"), resume=True)
     refused('begun with format "lines", now "tsv"', format="tsv", resume=True)
     refused('begun with source "", now "other.txt"', source="other.txt", resume=True)
+    refused('begun with column null, now "review"', column="review", resume=True)
     refused('begun with options {}, now {"max_edits": 2}', Toy("positive", options={"max_edits": 2}), resume=True)
     ours, theirs = multiprocessing.Pipe()
-    other = multiprocessing.get_context("fork").Process(target=hold, args=(tmp_path / "out.part", theirs))
+    other = multiprocessing.get_context("fork").Process(target=hold, args=(out, theirs))
     other.start()
     ours.recv()
     refused("another run is writing", resume=True)
@@ -189,7 +196,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     other.join()
     assert (tmp_path / "out.part").read_bytes() == wanted(LINES[:3])
     (tmp_path / "out.part.json").write_text("{")
-    refused("is not how a run was begun", resume=True)
+    refused("is not the state of a run", resume=True)
     (tmp_path / "out.part.json").unlink()
     refused("it is not known how the run was begun", resume=True)
     (tmp_path / "out.part").unlink()
@@ -213,6 +220,33 @@ def run_in_a_process(out: Path, format: str) -> None:
     edit_file(SLOW, MANY, out, format=format, workers=2, device="cpu", resume=True)
 
 
+def workers_of(pid: int | None) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(worker) for worker in children.read_text().split()] if children.exists() else []
+
+
+def lives(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+def test_workers_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=run_in_a_process, args=(tmp_path / "out", "lines"))
+    process.start()
+    until = time.monotonic() + 60
+    while time.monotonic() < until and len(workers_of(process.pid)) < 2:
+        time.sleep(0.01)
+    workers = workers_of(process.pid)
+    process.kill()
+    process.join()
+    while time.monotonic() < until and any(map(lives, workers)):
+        time.sleep(0.01)
+    assert len(workers) == 2
+    assert not any(map(lives, workers))
+
+
 @pytest.mark.parametrize("format", ["lines", "tsv", "jsonl"])
 def test_killed_at_random_moments_no_line_is_lost_repeated_or_moved(tmp_path: Path, format: str) -> None:
     """SIGKILL to the run or to one of its workers, and bytes cut off the end, again and again."""
@@ -227,9 +261,8 @@ def test_killed_at_random_moments_no_line_is_lost_repeated_or_moved(tmp_path: Pa
         while process.is_alive() and time.monotonic() < until and (part.stat().st_size if part.exists() else 0) <= at:
             time.sleep(0.002)
         time.sleep(rng.random() * 0.08)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        if rng.random() < 0.4 and children.exists() and (workers := children.read_text().split()):
-            os.kill(int(rng.choice(workers)), signal.SIGKILL)
+        if rng.random() < 0.4 and (workers := workers_of(process.pid)):
+            os.kill(rng.choice(workers), signal.SIGKILL)
             time.sleep(rng.random() * 0.05)
         if kills < 12:
             process.kill()

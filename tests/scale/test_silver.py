@@ -1,6 +1,5 @@
 """Silver pairs: which side is which, what is dropped and why, and nothing lost, repeated or reordered after a kill."""
 
-import fcntl
 import gzip
 import json
 import os
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 
 from masker.core.edits import Edit, Rewrite
+from masker.data.output import locked
 from masker.data.pairs import read_pairs
 from masker.errors import MaskerError
 from masker.scale.silver import COLUMNS, SilverReport, SilverSettings, similarity, write_silver
@@ -275,10 +275,8 @@ def test_a_state_without_its_pairs(tmp_path: Path) -> None:
 
 
 def test_two_runs_do_not_write_one_file(corpus: Path, tmp_path: Path) -> None:
-    with open(tmp_path / "s.tsv.part", "wb") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(MaskerError, match="another run is writing"):
-            run(corpus, tmp_path / "s.tsv")
+    with locked(tmp_path / "s.tsv"), pytest.raises(MaskerError, match="another run is writing"):
+        run(corpus, tmp_path / "s.tsv")
 
 
 def test_a_failure_before_the_first_pair_leaves_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from masker.core.edits import Rewrite
 from masker.errors import MaskerError
-from masker.scale.parallel import Editor, Job, one_thread
+from masker.scale.job import Editor, Job, one_thread
 
 try:
     import apache_beam as beam

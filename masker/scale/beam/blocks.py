@@ -1,6 +1,5 @@
 """Inputs cut into blocks that any worker can read by itself: byte ranges of text and JSONL, row ranges of Parquet."""
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,11 +7,14 @@ from typing import Any
 
 from apache_beam.io.filesystems import FileSystems
 
+from masker.data.formats import format_of
+from masker.data.formats.parquet import Parquet
+from masker.data.formats.text import Jsonl, json_object
 from masker.errors import MaskerError
 from masker.scale.beam import Unreadable
 
-SMALLEST, LARGEST = 2**14, 2**20  # bytes of input a block, which is held in memory
-ROWS = 20_000  # of Parquet a block
+SMALLEST, LARGEST = 2**14, 2**20  # bytes of input per block, which is held in memory
+ROWS = 20_000  # of Parquet per block
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def plan(patterns: Sequence[str], shards: int | None = None) -> list[Block]:
     parts: list[tuple[str, int, int | None, int]] = []
     for file in files:
         path, ending = file.path, os.path.splitext(file.path)[1].lower()
-        if ending == ".parquet":
+        if isinstance(format_of(path), Parquet):
             parts += [(path, *part) for part in _row_groups(path)]
         elif ending in (".gz", ".xz", ".bz2", ".zst", ".deflate"):
             parts.append((path, 0, None, 0))
@@ -54,26 +56,20 @@ def plan(patterns: Sequence[str], shards: int | None = None) -> list[Block]:
 
 
 def _row_groups(path: str) -> Iterator[tuple[int, int, int]]:
-    from pyarrow.parquet import ParquetFile
-
     with FileSystems.open(path) as file:
-        metadata = ParquetFile(file).metadata
-        for group in range(metadata.num_row_groups):
-            rows = metadata.row_group(group).num_rows
+        for group, rows in enumerate(Parquet().group_sizes(file)):
             yield from ((start, min(start + ROWS, rows), group) for start in range(0, rows, ROWS))
 
 
 def read(block: Block, column: str | None) -> list[tuple[Any, str, dict[str, Any]]]:
     """The texts of a block, each with the end of its line and the other fields of its record."""
-    name = block.path.lower().removesuffix(".gz").removesuffix(".xz")
-    if name.endswith(".parquet"):
-        from pyarrow.parquet import ParquetFile
-
+    format = format_of(block.path)
+    if isinstance(format, Parquet):
         with FileSystems.open(block.path) as file:
-            rows = ParquetFile(file).read_row_group(block.group).slice(block.start, (block.stop or 0) - block.start)
-        return [_record(row, row, column) for row in rows.to_pylist()]
+            rows = format.rows(file, block.group, block.start, block.stop or 0)
+        return [_record(row, row, column) for row in rows]
     lines = _lines(block)
-    if name.endswith((".jsonl", ".json")):
+    if isinstance(format, Jsonl):
         return [_json(raw, column) for raw in lines if raw.strip()]
     return [_line(raw, block.start == 0 and k == 0) for k, raw in enumerate(lines)]
 
@@ -103,11 +99,9 @@ def _line(raw: bytes, first: bool) -> tuple[Any, str, dict[str, Any]]:
 
 def _json(raw: bytes, column: str | None) -> tuple[Any, str, dict[str, Any]]:
     try:
-        row = json.loads(raw)
-        if not isinstance(row, dict):
-            raise ValueError("no object")
-    except (ValueError, RecursionError) as error:
-        return Unreadable(raw.rstrip(b"\r\n"), f"bad JSON: {error}"), "\n", {}
+        row = json_object(raw)
+    except ValueError as error:
+        return Unreadable(raw.rstrip(b"\r\n"), str(error)), "\n", {}
     return _record(row, raw, column)
 
 

@@ -21,13 +21,13 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.runner import PipelineState
 
 from masker.core.edits import Rewrite
-from masker.errors import MaskerError
+from masker.data.formats import WRITERS
+from masker.data.formats.text import Lines, Tsv, tsv_line
+from masker.errors import MaskerError, unknown
 from masker.scale.beam import EditTexts, Failure
 from masker.scale.beam.blocks import Block, located, plan, read
-from masker.scale.parallel import Job, render
-from masker.scale.silver import COLUMNS, SilverSettings, as_row, similarity
-
-FORMATS = {".txt": "lines", ".tsv": "tsv", ".jsonl": "jsonl", ".parquet": "parquet"}
+from masker.scale.job import Job
+from masker.scale.silver import COLUMNS, SilverSettings, as_row, why_no_pair
 
 
 @dataclass(frozen=True)
@@ -92,34 +92,19 @@ class _Write(beam.DoFn):
 
     def _bytes(self, block: Block, rows: list[tuple[Any, tuple[Any, str, dict[str, Any]]]]) -> bytes:
         if self.shards.silver is not None:
-            header = "\t".join(COLUMNS) + "\n" if block.shard == 0 else ""
+            header = tsv_line(COLUMNS) if block.shard == 0 else ""
             return (header + "".join(self._pairs([outcome for outcome, _ in rows], self.shards.silver))).encode()
-        if self.shards.format == "parquet":
-            return _parquet([{**fields, **_dict(outcome)} for outcome, (_, _, fields) in rows])
-        if self.shards.format == "jsonl":
-            records = [{**fields, **_dict(outcome)} for outcome, (_, _, fields) in rows]
-            return "".join(json.dumps(r, ensure_ascii=False, default=str) + "\n" for r in records).encode()
-        return b"".join(_bare(outcome, ending, self.shards.format) for outcome, (_, ending, _) in rows)
+        writer = WRITERS[self.shards.format]
+        if isinstance(writer, Lines | Tsv):
+            return writer.write((_bare(outcome), ending) for outcome, (_, ending, _) in rows)
+        return writer.write(({**fields, **_dict(outcome)}, ending) for outcome, (_, ending, fields) in rows)
 
     def _pairs(self, outcomes: Sequence[Any], settings: SilverSettings) -> Iterator[str]:
         for number, outcome in enumerate(outcomes, 1):
-            why = _why_no_pair(outcome, settings)
+            why = "too_long" if isinstance(outcome, Failure) else why_no_pair(outcome, settings)
             Metrics.counter("masker", "silver_" + (why or "kept")).inc()
             if why is None:
-                yield as_row(number, outcome, similarity(outcome.source, outcome.text), settings.synthetic)
-
-
-def _why_no_pair(outcome: Any, settings: SilverSettings) -> str | None:
-    """By the names of silver.REASONS."""
-    if isinstance(outcome, Failure):
-        return "too_long"
-    if not outcome.source.strip():
-        return "blank"
-    if outcome.text == outcome.source:
-        return "unchanged"
-    if not outcome.score > settings.min_score:
-        return "score"
-    return "similarity" if similarity(outcome.source, outcome.text) < settings.min_similarity else None
+                yield as_row(number, outcome, settings.synthetic)
 
 
 def _dict(outcome: Any) -> dict[str, Any]:
@@ -130,31 +115,13 @@ def _dict(outcome: Any) -> dict[str, Any]:
     return {"source": source, "text": source, **said}
 
 
-def _bare(outcome: Any, ending: str, format: str) -> bytes:
-    """A line of text; what could not be edited comes out as it went in, so that no line is lost."""
+def _bare(outcome: Any) -> dict[str, str]:
+    """What a line is made of; what could not be edited comes out as it went in, so that no line is lost."""
     if isinstance(outcome, Rewrite):
-        if "\n" in outcome.text:  # from a JSON or Parquet field
-            flat = (outcome.source.replace("\n", " "), outcome.text.replace("\n", " "))
-            outcome = Rewrite(*flat, outcome.from_, outcome.to)
-        return render(outcome, ending, format).encode()
-    source = outcome.source if isinstance(outcome.source, bytes) else str(outcome.source).replace("\n", " ").encode()
-    return (source.replace(b"\t", b" ") + b"\t" + source if format == "tsv" else source) + ending.encode()
-
-
-def _parquet(records: list[dict[str, Any]]) -> bytes:
-    import pyarrow as pa
-    from pyarrow.parquet import write_table
-
-    numbers = {"start": pa.int64(), "end": pa.int64(), "old": pa.string(), "new": pa.string()}
-    edit = pa.struct({**numbers, "score": pa.float64(), "target_score": pa.float64(), "source_score": pa.float64()})
-    texts = {name: pa.string() for name in ("source", "text", "from", "to", "reason")}
-    ours = {**texts, "edits": pa.list_(edit)}
-    others = dict.fromkeys(name for record in records for name in record if name not in ours)
-    columns: dict[str, Any] = {name: pa.array([r.get(name) for r in records]) for name in others}
-    columns |= {name: pa.array([r.get(name) for r in records], kind) for name, kind in ours.items()}
-    sink = pa.BufferOutputStream()
-    write_table(pa.table(columns), sink)
-    return bytes(sink.getvalue())
+        return {"source": outcome.source, "text": outcome.text}
+    source = outcome.source
+    source = source.decode("utf-8", "surrogateescape") if isinstance(source, bytes) else str(source)
+    return {"source": source, "text": source}
 
 
 # -- a run -------------------------------------------------------------------------------------------------------------
@@ -175,9 +142,10 @@ def run(
 ) -> dict[str, int]:
     """Edit files on the runner that `options`, Beam's own, name. Gives Masker's counters, and `shards` written."""
     ending = os.path.splitext(output)[1].lower()
-    format = format or FORMATS.get(ending, ending)
-    if format not in FORMATS.values():
-        raise MaskerError(f"unknown format '{format}'; known: {', '.join(FORMATS.values())}")
+    by_ending = {suffix: name for name, writer in WRITERS.items() for suffix in writer.suffixes}
+    format = format or by_ending.get(ending, ending)
+    if format not in WRITERS:
+        raise unknown("format", format, list(WRITERS))
     pipeline_options = PipelineOptions(list(options))
     FileSystems.set_options(pipeline_options)
     blocks = plan(inputs, shards)

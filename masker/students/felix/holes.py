@@ -7,6 +7,7 @@ that are kept, a hole may lose words and gain pieces; every word outside the hol
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from masker.core.alignment import common_subsequence
 from masker.core.spans import Span
 from masker.core.surface import replacement
 from masker.core.text import Text
@@ -26,7 +27,9 @@ def align(vocabulary: Vocabulary, text: Text, target: Sequence[int]) -> list[Hol
 
     A word is kept if all its pieces are, and if no new piece goes on with it: `quick` is not kept in `quick ##ly`.
     """
-    match = _common(text.pieces, target)
+    match = [-1] * len(text.pieces)  # for each piece of the source its place in the target, -1 for none
+    for i, j in common_subsequence(text.pieces, target, forward=True):
+        match[i] = j
     continuation = vocabulary.continuation
     holes: list[Hole] = []
     word, at = 0, 0  # the next word, and the next piece of the target
@@ -44,34 +47,6 @@ def align(vocabulary: Vocabulary, text: Text, target: Sequence[int]) -> list[Hol
     if word < len(text.words) or at < len(target):
         holes.append(Hole(Span(word, len(text.words)), tuple(target[at:])))
     return holes
-
-
-def _common(source: Sequence[int], target: Sequence[int]) -> list[int]:
-    """A longest common subsequence: for each piece of the source its place in the target, -1 for none."""
-    head, short = 0, min(len(source), len(target))
-    while head < short and source[head] == target[head]:
-        head += 1
-    tail = 0
-    while tail < short - head and source[-1 - tail] == target[-1 - tail]:
-        tail += 1
-    a, b = source[head : len(source) - tail], target[head : len(target) - tail]
-    # longest[i][j]: length of the longest common subsequence of a[i:] and b[j:]
-    longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
-    for i in range(len(a) - 1, -1, -1):
-        row, below = longest[i], longest[i + 1]
-        for j in range(len(b) - 1, -1, -1):
-            row[j] = below[j + 1] + 1 if a[i] == b[j] else max(below[j], row[j + 1])
-    match = [*range(head), *[-1] * len(a), *range(len(target) - tail, len(target))]
-    i = j = 0
-    while i < len(a) and j < len(b):
-        if a[i] == b[j]:
-            match[head + i] = head + j
-            i, j = i + 1, j + 1
-        elif longest[i + 1][j] >= longest[i][j + 1]:
-            i += 1
-        else:
-            j += 1
-    return match
 
 
 def realise(vocabulary: Vocabulary, text: Text, holes: Sequence[Hole]) -> str:

@@ -11,6 +11,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
+from masker.core.alignment import common_subsequence
 from masker.core.text import split_chunk
 
 _SENTENCE_END = re.compile(r" ?[.!?]+")
@@ -81,7 +82,7 @@ def align(source: Sequence[str], target: Sequence[str]) -> list[Alignment]:
 
 def _align(source: Sequence[str], target: Sequence[str], cut: int | None) -> Alignment:
     places = _order(len(source), cut)
-    matches = common(source if cut is None else [source[k] for k in places], target)
+    matches = common_subsequence(source if cut is None else [source[k] for k in places], target)
     places.append(len(source))
     tags = [*[DELETE] * len(source), KEEP]
     i = j = added = 0
@@ -93,38 +94,6 @@ def _align(source: Sequence[str], target: Sequence[str], cut: int | None) -> Ali
             added += b - j
         i, j = a + 1, b + 1
     return Alignment(tuple(tags), added)
-
-
-def common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """A longest common subsequence, as pairs of indices. Whole rows of the table are bits of an integer: fast."""
-    n, m = len(a), len(b)
-    begin = 0
-    while begin < n and begin < m and a[begin] == b[begin]:
-        begin += 1
-    tail = 0
-    while tail < n - begin and tail < m - begin and a[n - 1 - tail] == b[m - 1 - tail]:
-        tail += 1
-    n, m = n - tail, m - tail
-    where: dict[str, int] = {}
-    for j in range(begin, m):
-        where[b[j]] = where.get(b[j], 0) | 1 << (j - begin)
-    row = full = (1 << (m - begin)) - 1  # a bit that is not set: the subsequence grows with this token of b
-    rows = [row]
-    for i in range(begin, n):
-        hit = row & where.get(a[i], 0)
-        row = (row + hit | row - hit) & full
-        rows.append(row)
-    found = []
-    i, j = n, m
-    while i > begin and j > begin:
-        if a[i - 1] == b[j - 1]:
-            i, j = i - 1, j - 1
-            found.append((i, j))
-        elif rows[i - begin] >> (j - begin - 1) & 1:
-            j -= 1
-        else:
-            i -= 1
-    return [*((k, k) for k in range(begin)), *found[::-1], *((n + k, m + k) for k in range(tail))]
 
 
 # -- tags to text ------------------------------------------------------------------------------------------------------

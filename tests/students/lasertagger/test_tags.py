@@ -1,5 +1,3 @@
-from itertools import pairwise
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +9,6 @@ from masker.students.lasertagger.tags import (
     Tag,
     TagSet,
     align,
-    common,
     middle,
     phrase_vocabulary,
     realise,
@@ -133,18 +130,3 @@ def test_all_pairs_round_trip_with_the_phrases_they_add(source: str, target: str
 def test_tokens_are_the_text(text: str) -> None:
     assert "".join(tokens(text)).strip() == text
     assert not any(map(str.isspace, "".join(token[1:] for token in tokens(text))))
-
-
-LETTERS = st.lists(st.sampled_from("abc"), max_size=9)
-
-
-@given(LETTERS, LETTERS)
-def test_the_common_subsequence_is_a_longest_one(a: list[str], b: list[str]) -> None:
-    longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
-    for i, x in enumerate(a):
-        for j, y in enumerate(b):
-            longest[i + 1][j + 1] = longest[i][j] + 1 if x == y else max(longest[i][j + 1], longest[i + 1][j])
-    found = common(a, b)
-    assert len(found) == longest[-1][-1]
-    assert all(a[i] == b[j] for i, j in found)
-    assert all(p[0] < q[0] and p[1] < q[1] for p, q in pairwise(found))

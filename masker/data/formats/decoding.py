@@ -1,0 +1,74 @@
+"""Bytes in, lines out: files opened, packed or not, and decoded with errors that name the place and the remedy."""
+
+import gzip
+import io
+import lzma
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from masker.errors import MaskerError
+
+PACKED = (".gz", ".xz")
+
+
+def numbered_lines(path: Path, encoding: str | None = "utf-8") -> Iterator[tuple[int, str]]:
+    """The decoded lines of a file, or of standard input for `-`, with their numbers, newlines kept.
+
+    Without an encoding it is UTF-8, and an error does not say to choose another: the caller has no such option.
+    """
+    name = encoding or "utf-8"
+    try:
+        newline = "\n".encode(name)
+    except (LookupError, ValueError) as error:
+        raise MaskerError(f"unknown encoding '{name}'; use one that Python knows, e.g. --encoding latin-1") from error
+    # Where a newline is one byte, lines can be decoded one by one and an error knows its place; in UTF-16 it is not.
+    decode = _decode_lines if newline == b"\n" else _decode_stream
+    try:
+        with _open(path) as stream:
+            for number, line in decode(path, stream, encoding):
+                yield number, line.removeprefix("\ufeff") if number == 1 else line
+    except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise MaskerError(f"{path} is not a whole {path.suffix} file ({error}); pack or copy it again") from error
+    except OSError as error:
+        raise MaskerError(f"cannot read {path}: {error.strerror or error}; give a readable file") from error
+
+
+def _open(path: Path) -> IO[bytes]:
+    if str(path) == "-":
+        return sys.stdin.buffer
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        return cast(IO[bytes], gzip.open(path))
+    return lzma.open(path) if suffix == ".xz" else open(path, "rb")
+
+
+def _decode_lines(path: Path, stream: IO[bytes], encoding: str | None) -> Iterator[tuple[int, str]]:
+    for number, raw in enumerate(stream, 1):
+        try:
+            line = raw.decode(encoding or "utf-8")
+        except UnicodeDecodeError as error:
+            # Most binary files break UTF-8 a little before their first NUL byte.
+            _refuse_binary(path, number, raw + stream.read(2**16), encoding)
+            bad = f"byte {error.start} (0x{raw[error.start]:02x}) is not {encoding or 'utf-8'}"
+            hint = "give the file's encoding, e.g. --encoding latin-1" if encoding else "convert it, e.g. with iconv"
+            raise MaskerError(f"{path}, line {number}: {bad}; {hint}") from error
+        _refuse_binary(path, number, raw, encoding)
+        yield number, line
+
+
+def _decode_stream(path: Path, stream: IO[bytes], encoding: str | None) -> Iterator[tuple[int, str]]:
+    number = 0
+    try:
+        for number, line in enumerate(io.TextIOWrapper(stream, encoding, newline="\n"), 1):
+            yield number, line
+    except UnicodeError as error:  # it was decoded block by block, so the line is known only roughly
+        raise MaskerError(f"{path} is not {encoding} text after line {number}; try another --encoding") from error
+
+
+def _refuse_binary(path: Path, number: int, raw: bytes, encoding: str | None) -> None:
+    if b"\0" in raw:
+        hint = "give a text file" + (", or --encoding utf-16 if it is one" if encoding else "")
+        raise MaskerError(f"{path} is binary (a NUL byte in or soon after line {number}); {hint}")

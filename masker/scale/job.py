@@ -1,0 +1,68 @@
+"""What is to be done with every text, and what does it: the same in one process, in many, and on many machines."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from masker.core.edits import Rewrite
+from masker.data.formats import LINE_WRITERS
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be done with every text, in a form that can be sent to another process or machine.
+
+    `model` is a Masker or a student; `options` are those of Masker.edit_stream.
+    """
+
+    to: str
+    from_: str | None = None
+    model: str | None = None
+    source_model: str | None = None
+    max_words: int = 2000
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def load(self, device: str | None = None) -> "Editor":
+        return Editor(self, device)
+
+
+class Editor:
+    """A loaded job. Of `edit` threads take turns: the arithmetic is not theirs, and memory stays that of one."""
+
+    def __init__(self, job: Job, device: str | None = None) -> None:
+        from masker.students.base import Student, is_student, rewrite_stream
+
+        self.job = job
+        self._lock = threading.Lock()
+        self.stream: Callable[[Iterable[str]], Iterator[Rewrite]]  # texts are rewritten as they come
+        if job.model is not None and is_student(job.model):
+            student = Student.from_pretrained(job.model, device=device)
+            self.stream = lambda texts: rewrite_stream(student, texts, job.to, job.from_)
+        else:
+            from masker.api import Masker
+
+            masker = Masker.from_pretrained(job.model, job.source_model, device=device, max_words=job.max_words)
+            self.stream = lambda texts: masker.edit_stream(texts, job.to, job.from_, **job.options)
+            self._edit([])  # an unknown domain or a bad option shows now
+
+    def edit(self, texts: Sequence[str]) -> list[Rewrite]:
+        with self._lock:
+            return self._edit(texts)
+
+    def _edit(self, texts: Sequence[str]) -> list[Rewrite]:
+        return list(self.stream(texts))
+
+
+def render(rewrite: Rewrite, ending: str, format: str) -> str:
+    """A line of output; `ending` is that of the line that came in."""
+    return LINE_WRITERS[format].line(rewrite.to_dict(), ending)
+
+
+def one_thread() -> None:
+    """For a process that has a core to itself: N of them with N threads each would be in each other's way."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
