@@ -1,13 +1,12 @@
 """Masker: the face of it all. It loads models, makes the task, and has a method of editing do the work."""
 
-import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-from masker.core.editor import Editor, edit_chunks
+from masker.core.editor import Editor, edit_stream
 from masker.core.edits import Rewrite
 from masker.core.explanation import Explanation, explain
 from masker.core.runtime import Runtime
@@ -120,15 +119,8 @@ class Masker:
         """Rewrite texts as they come, in order, some of them at a time. Options as in `EditOptions`."""
         chunk = options.pop("chunk", None)
         editor = self.editor(to, from_, **options)
-        numbered = iter(enumerate(texts, 1))
-
-        def chunks() -> Iterator[list[str]]:
-            while part := list(itertools.islice(numbered, chunk or editor.chunk)):
-                for number, text in part:
-                    self._check_length(text, number)
-                yield [text for _, text in part]
-
-        yield from itertools.chain.from_iterable(edit_chunks(editor, chunks()))
+        checked = (self._checked(text, number) for number, text in enumerate(texts, 1))
+        yield from edit_stream(editor, checked, chunk)
 
     def editor(self, to: str, from_: str | None = None, **options: Unpack[EditOptions]) -> Editor:
         """The method of editing for a task, as the options name it."""
@@ -151,7 +143,7 @@ class Masker:
         **options: Unpack[TaskOptions],
     ) -> Explanation:
         """Every span of a text with its scores by the paper's method, and which of them was chosen."""
-        self._check_length(text, None)
+        self._checked(text, None)
         task = self.task(to, from_, **options)
         return explain(self.exact(task) or task, text, min_score=min_score or 0.0)
 
@@ -208,13 +200,15 @@ class Masker:
             raise MaskerError(f"the source model has the domains {', '.join(domains)}; choose one with `from`")
         return domains[0]
 
-    def _check_length(self, text: str, number: int | None) -> None:
+    def _checked(self, text: str, number: int | None) -> str:
+        """The text, unless it is too long."""
         if len(text) > self.max_words and (words := len(text.split())) > self.max_words:
             where = "the text" if number is None else f"text {number}"
             raise MaskerError(
                 f"{where} has {words:,} words, more than the limit of {self.max_words:,}; "
                 "split it into sentences, one a line, or raise the limit with `max_words`"
             )
+        return text
 
 
 def _runtime(model: "Model", device: "str | torch.device | None", *, exact: bool) -> Runtime:

@@ -1,7 +1,8 @@
 """What all methods of editing have in common: texts of one task go in, rewrites come out."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Protocol
 
 from masker.core.edits import Rewrite
@@ -24,18 +25,18 @@ class Editor(Protocol):
         ...
 
 
-def edit_chunks(editor: Editor, chunks: Iterator[list[str]]) -> Iterator[list[Rewrite]]:
-    """Rewrites chunk by chunk, in order, with `editor.prefetch` further chunks begun."""
-    waiting = deque[Pending[list[Rewrite]]]()
+def edit_stream(editor: Editor, texts: Iterable[str], chunk: int | None = None) -> Iterator[Rewrite]:
+    """Rewrite texts as they come, in order, `chunk` of them at a time, with `editor.prefetch` further chunks begun."""
+    waiting, remaining = deque[Pending[list[Rewrite]]](), iter(texts)
     while True:
         try:
-            chunk = next(chunks)
-        except StopIteration:
-            break
+            part = list(islice(remaining, chunk or editor.chunk))
         except Exception:  # what was begun before it comes out
-            yield from (wait() for wait in waiting)
+            yield from chain.from_iterable(wait() for wait in waiting)
             raise
-        waiting.append(editor.begin(chunk))
+        if not part:
+            break
+        waiting.append(editor.begin(part))
         if len(waiting) > editor.prefetch:
-            yield waiting.popleft()()
-    yield from (wait() for wait in waiting)
+            yield from waiting.popleft()()
+    yield from chain.from_iterable(wait() for wait in waiting)

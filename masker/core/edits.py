@@ -58,7 +58,7 @@ class Rewrite:
 
     def diff(self) -> str:
         """Old and new words side by side: in colours on a terminal, as [-old-] and {+new+} elsewhere."""
-        from masker.show import diff_text
+        from masker.show.diff import diff_text
 
         return diff_text(self)
 
@@ -66,12 +66,12 @@ class Rewrite:
         return self.text
 
     def __rich__(self) -> Any:
-        from masker.show import diff_rich
+        from masker.show.diff import diff_rich
 
         return diff_rich(self)
 
     def _repr_html_(self) -> str:
-        from masker.show import diff_html
+        from masker.show.diff import diff_html
 
         return diff_html(self)
 

@@ -58,17 +58,17 @@ class Explanation:
 
     def plot(self, path: str | Path) -> None:
         """Write the paper's Figure 1 for this text as a picture."""
-        from masker.show import plot
+        from masker.show.picture import plot
 
         plot(self, path)
 
     def __rich__(self) -> Any:
-        from masker.show import table
+        from masker.show.table import table
 
         return table(self)
 
     def _repr_html_(self) -> str:
-        from masker.show import table_html
+        from masker.show.table import table_html
 
         return table_html(self)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from masker.core.editor import edit_stream
 from masker.core.edits import Rewrite
 from masker.data.formats import LINE_WRITERS
 
@@ -25,22 +26,22 @@ class Job:
     max_words: int = 2000
     options: dict[str, Any] = field(default_factory=dict)
 
-    def load(self, device: str | None = None) -> "Editor":
-        return Editor(self, device)
+    def load(self, device: str | None = None) -> "LoadedJob":
+        return LoadedJob(self, device)
 
 
-class Editor:
+class LoadedJob:
     """A loaded job. Of `edit` threads take turns: the arithmetic is not theirs, and memory stays that of one."""
 
     def __init__(self, job: Job, device: str | None = None) -> None:
-        from masker.students.base import Student, is_student, rewrite_stream
+        from masker.students.base import Student, StudentEditor, is_student
 
         self.job = job
         self._lock = threading.Lock()
         self.stream: Callable[[Iterable[str]], Iterator[Rewrite]]  # texts are rewritten as they come
         if job.model is not None and is_student(job.model):
-            student = Student.from_pretrained(job.model, device=device)
-            self.stream = lambda texts: rewrite_stream(student, texts, job.to, job.from_)
+            student = StudentEditor(Student.from_pretrained(job.model, device=device), job.to, job.from_)
+            self.stream = lambda texts: edit_stream(student, texts)
         else:
             from masker.api import Masker
 

@@ -1,15 +1,15 @@
 """What all students share: the table of kinds, `fit` on pairs, `edit`, and folders that say which kind they hold."""
 
-import itertools
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
 from masker.core.edits import Rewrite
+from masker.core.runtime import Pending
 from masker.errors import MaskerError, unknown
 from masker.training.progress import Report
 from masker.training.settings import LoopSettings
@@ -94,7 +94,7 @@ class Student(ABC):
 
     @abstractmethod
     def edit(self, texts: Sequence[str]) -> list[str]:
-        """Rewrite texts, all at once: for streams see `rewrite_stream`."""
+        """Rewrite texts, all at once: for streams see `StudentEditor`."""
 
     # -- files ------------------------------------------------------------------------------------------------------
 
@@ -148,11 +148,17 @@ def is_student(folder: str | Path) -> bool:
     return (Path(folder).expanduser() / CARD).is_file()
 
 
-def rewrite_stream(
-    student: Student, texts: Iterable[str], to: str = "", from_: str | None = None, *, chunk: int | None = None
-) -> Iterator[Rewrite]:
-    """Rewrite texts as they come, in order, `chunk` of them at a time. A student tells no edits, only the result."""
-    remaining, chunk = iter(texts), chunk or student.chunk
-    while group := list(itertools.islice(remaining, chunk)):
-        for text, new in zip(group, student.edit(group), strict=True):
-            yield Rewrite(text, new.replace("\n", " "), from_, to)  # a text stays a line
+class StudentEditor:
+    """A student as an editor: it tells no edits, only the result."""
+
+    name = "student"
+    prefetch = 0
+
+    def __init__(self, student: Student, to: str = "", from_: str | None = None) -> None:
+        self.student, self.to, self.from_, self.chunk = student, to, from_, student.chunk
+
+    def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
+        return lambda: [
+            Rewrite(text, new.replace("\n", " "), self.from_, self.to)  # a text stays a line
+            for text, new in zip(texts, self.student.edit(texts), strict=True)
+        ]

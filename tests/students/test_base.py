@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
+from masker.core.editor import edit_stream
 from masker.errors import MaskerError
 from masker.students.base import (
     CARD,
     KINDS,
     Student,
+    StudentEditor,
     StudentSettings,
     is_student,
-    rewrite_stream,
 )
 
 
@@ -47,7 +48,7 @@ def test_a_stream_is_rewritten_in_order_and_in_chunks_as_it_comes() -> None:
             given.append(k)
             yield f"text {k}"
 
-    stream = (r.text for r in rewrite_stream(student, texts(), chunk=2))
+    stream = (r.text for r in edit_stream(StudentEditor(student), texts(), chunk=2))
     assert next(stream) == "TEXT 0"
     assert given == [0, 1]
     assert list(stream) == ["TEXT 1", "TEXT 2", "TEXT 3", "TEXT 4"]

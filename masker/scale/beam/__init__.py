@@ -12,7 +12,7 @@ from typing import Any
 
 from masker.core.edits import Rewrite
 from masker.errors import MaskerError
-from masker.scale.job import Editor, Job, one_thread
+from masker.scale.job import Job, LoadedJob, one_thread
 
 try:
     import apache_beam as beam
@@ -69,7 +69,7 @@ def groups(texts: Sequence[str], budget: int) -> Iterator[list[int]]:
         yield group
 
 
-class EditHandler(ModelHandler[Any, Any, Editor]):
+class EditHandler(ModelHandler[Any, Any, LoadedJob]):
     """For RunInference. Elements are texts or (key, text), where a list of texts may stand for a text.
 
     One model a process, which its threads share, with one thread of arithmetic, since a runner starts a process a core;
@@ -86,7 +86,7 @@ class EditHandler(ModelHandler[Any, Any, Editor]):
         )
         self.job, self.device, self.share, self.budget = job, device, share, budget
 
-    def load_model(self) -> Editor:
+    def load_model(self) -> LoadedJob:
         if not self.share:
             one_thread()
         job = self.job
@@ -94,7 +94,7 @@ class EditHandler(ModelHandler[Any, Any, Editor]):
         return Job(**{**vars(job), **places}).load(self.device)
 
     def run_inference(
-        self, batch: Sequence[Any], model: Editor, inference_args: Mapping[str, Any] | None = None
+        self, batch: Sequence[Any], model: LoadedJob, inference_args: Mapping[str, Any] | None = None
     ) -> Iterable[Any]:
         lists = [text if isinstance(text := _text(element), list) else [text] for element in batch]
         texts = [text for texts in lists for text in texts]
@@ -107,7 +107,7 @@ class EditHandler(ModelHandler[Any, Any, Editor]):
         given = iter(outcomes)
         return [(element, [next(given) for _ in texts]) for element, texts in zip(batch, lists, strict=True)]
 
-    def _edit(self, model: Editor, texts: list[str]) -> list[Any]:
+    def _edit(self, model: LoadedJob, texts: list[str]) -> list[Any]:
         """All at once; if that fails one by one, so that a text that cannot be edited takes no other with it."""
         began = time.perf_counter()
         try:
