@@ -201,7 +201,7 @@ def _spliced(
     at, count = at[:, None], count[:, None]
     behind = k - count + width[:, None]
     from_base = np.where(k < at, k, behind)
-    kept = rows[base[:, None], np.minimum(from_base, rows.shape[1] - 1)]
+    kept = rows[base[:, None], np.clip(from_base, 0, rows.shape[1] - 1)]
     kept[from_base >= rows.shape[1]] = 0
     fresh = np.take_along_axis(words, np.clip(k - at, 0, words.shape[1] - 1), 1)
     return np.where((k >= at) & (k < at + count), fresh, kept)

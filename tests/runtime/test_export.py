@@ -38,7 +38,7 @@ def test_a_folder_of_its_own_is_complete(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["nobody/nothing", None])
 def test_what_has_no_folder_needs_one_to_write_to(name: str | None) -> None:
-    with pytest.raises(MaskerError, match="--out"):
+    with pytest.raises(MaskerError, match="`out`"):
         export(name)
 
 

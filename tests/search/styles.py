@@ -14,6 +14,7 @@ from masker.core.task import Task
 from masker.model.bag_of_words import BagOfWords
 from masker.model.settings import SearchSettings
 from masker.search.editor import SearchEditor
+from masker.search.lexicon import Lexicon
 
 
 def with_style() -> Masker:
@@ -25,21 +26,31 @@ def with_style() -> Masker:
 
 
 class Words:
-    """A style classifier that counts words: each of `good` raises the log-odds by 3, each of `bad` lowers them."""
+    """Style classifiers that count words: each of `good` raises the log-odds by 3, each of `bad` lowers them."""
 
     def __init__(self, good: Sequence[str], bad: Sequence[str]) -> None:
-        self.good, self.bad, self.read = set(good), set(bad), 0
+        self.lexicon, self.read = Lexicon(), 0
+        self.worth = dict.fromkeys(self.lexicon.ids(good), 3) | dict.fromkeys(self.lexicon.ids(bad), -3)
+        self.pieces = {
+            piece: worth
+            for words, worth in ((good, 3), (bad, -3))
+            for word in words
+            for piece in VOCABULARY.read(word).pieces[:1]
+        }
 
-    def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        return np.stack([self.of_encoder(texts), self.of_words(texts)], 1)
+    def of_encoder(self, pieces: Sequence[Sequence[int]]) -> np.ndarray:
+        self.read += len(pieces)
+        odds = np.array([sum(self.pieces.get(piece, 0) for piece in row) - 1.0 for row in pieces])
+        return np.asarray(-np.log1p(np.exp(-odds)))
 
-    def of_encoder(self, texts: Sequence[str]) -> np.ndarray:
-        self.read += len(texts)
-        return self.of_words(texts)
+    def of_words(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(-np.log1p(np.exp(-self.margins(rows))))
 
-    def of_words(self, texts: Sequence[str]) -> np.ndarray:
-        odds = [3 * sum((w in self.good) - (w in self.bad) for w in t.lower().split()) - 1 for t in texts]
-        return np.asarray(-np.log1p(np.exp(-np.array(odds, dtype=float))))
+    def margins(self, rows: np.ndarray) -> np.ndarray:
+        return np.array([sum(self.worth.get(word, 0) for word in row) - 1.0 for row in rows.tolist()])
+
+
+VOCABULARY = make_model("bert").vocabulary
 
 
 def searching(masker: Masker, to: str = "positive") -> tuple[Task, Any, int | None]:

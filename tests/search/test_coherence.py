@@ -5,13 +5,12 @@ import numpy as np
 import pytest
 
 from masker.core.spans import Span
-from masker.core.surface import Replacement
 from masker.model.settings import SearchSettings
 from masker.search import coherence
-from masker.search.infilling import Infill
-from masker.search.ranking import Ranking
-from masker.search.segments import Candidate, Draft, Edited, Segment
+from masker.search.ranking import rank
+from masker.search.segments import Draft, Edited, Segment
 from search.styles import Words, searching, with_style
+from search.test_segments import draft_of, part, segment_of
 
 SOURCE = "the food was terrible and the staff was rude ."
 MASKER = with_style()
@@ -38,49 +37,44 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return words
 
 
-def looked(ranking: Ranking, *bad: str) -> tuple[Segment, Draft, Draft]:
-    """A segment, a draft of it with another word for `terrible`, and that draft after a look.
+def looked(knobs: dict[str, float], *bad: str) -> tuple[Segment, float, Draft]:
+    """A segment, the rank of a draft of it with another word for `terrible`, and that draft after a look.
 
     To the words' classifier each of `bad` speaks for the source domain with 3 nats.
     """
-    text = MASKER.model.vocabulary.read(SOURCE)
-    segment = Segment(0, text, Span(0, len(text.words)), np.full(2, -9.0))
-    segment.before = {Span(i, i + 1): -5.0 for i in range(len(text.words) - 1)}
-    part = Candidate(Infill(0, (), -1.0, -1.0), Replacement(13, 21, "great"), 0.0, 0.0)
-    log_p = np.full(2, -0.01)
-    before = Draft(
-        (part,), segment.with_parts([part]), log_p, ranking.total(segment, [part], segment.with_parts([part]), log_p)
-    )
-    style: Any = Words([], bad)
-    (after,) = coherence.look(TASK, style, [(segment, before)], ranking)
-    return segment, before, after
+    settings, style = SearchSettings.of(knobs), Words([], bad)
+    segment = segment_of(SOURCE, style.lexicon)
+    segment.before = dict.fromkeys(range(len(segment.ids) - 1), -5.0)
+    draft = draft_of(segment, part(3, 4, "great"))
+    assert segment.write(TASK, draft)
+    before = float(rank(settings, draft.log_p, np.array(draft.likelihood), np.array(draft.similarity)))
+    coherence.look(TASK, style, [(segment, draft)], settings)  # type: ignore[arg-type]
+    return segment, before, draft
 
 
 def test_what_speaks_for_the_source_both_ways_lowers_the_rank(asked: list[tuple[str, str]]) -> None:
-    segment, before, after = looked(Ranking(SearchSettings(residue=10.0, coherence=0.0)), "rude", "staff")
+    segment, before, after = looked({"residue": 10.0, "coherence": 0.0}, "rude", "staff")
     assert [word for domain, word in asked if domain == "source"] == ["staff", "rude"]
     assert [segment.text.word(i) for i in after.leftovers] == ["rude"]  # `staff` does so only by itself
-    assert after.total == pytest.approx(before.total - 10 * (2 - coherence.SPOKEN))  # 2 nats are less than 3
-    assert segment.passes == 1 + len(asked)
+    assert after.total == pytest.approx(before - 10 * (2 - coherence.SPOKEN))  # 2 nats are less than 3
 
 
 def test_what_speaks_less_by_itself_counts_for_that(asked: list[tuple[str, str]]) -> None:
-    _, before, after = looked(Ranking(SearchSettings(residue=10.0, coherence=0.0)))
+    _, before, after = looked({"residue": 10.0, "coherence": 0.0})
     assert after.leftovers == ()
-    assert after.total == before.total
+    assert after.total == before
     assert {domain for domain, _ in asked} == {"target"}
 
 
 def test_without_weight_the_source_domain_is_not_asked(asked: list[tuple[str, str]]) -> None:
-    segment, before, after = looked(Ranking(SearchSettings(residue=0.0, coherence=1.0)), "rude")
+    _, before, after = looked({"residue": 0.0, "coherence": 1.0}, "rude")
     assert {domain for domain, _ in asked} == {"target"}
     assert after.leftovers == ()
-    assert after.total == before.total  # no word has become less likely
-    assert segment.passes == 1 + len(asked)
+    assert after.total == before  # no word has become less likely
 
 
 def test_a_model_is_asked_about_the_old_words_alone() -> None:
-    segment, before, after = looked(Ranking(SearchSettings(residue=1.0)), "rude")
+    segment, before, after = looked({"residue": 1.0}, "rude")
     assert {i for _, i in after.misfits} == {*range(len(segment.text.words) - 1)} - {3}
     assert after.misfits == tuple(sorted(after.misfits))
-    assert after.total < before.total
+    assert after.total < before

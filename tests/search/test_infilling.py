@@ -10,6 +10,7 @@ from masker.core.spans import enumerate_spans
 from masker.core.task import Task
 from masker.search import infilling
 from masker.search.infilling import BEAMS, SINGLES, Infiller
+from masker.search.pool import Pool, compact
 
 TEXTS = [FIGURE_1, "The food was terrible, and we don't like it!", "so"]
 
@@ -48,16 +49,28 @@ def test_the_first_infill_and_the_old_words_are_those_of_the_paper(tasks: Callab
         np.testing.assert_allclose(found.old_s[part], of_text.log_L4, atol=1e-3)
 
 
+def always(rows: np.ndarray, pieces: np.ndarray, log_p: np.ndarray) -> np.ndarray:
+    return np.ones(len(rows), bool)
+
+
+def rows_of(pool: Pool) -> list[tuple[int, int, tuple[int, ...], float, float]]:
+    """Text, span, pieces, and the two likelihoods of every infill."""
+    pieces = [tuple(i for i in row if i >= 0) for row in pool.pieces.tolist()]
+    columns = pool.owner.tolist(), pool.row.tolist(), pieces, pool.target_log_p.tolist(), pool.source_log_p.tolist()
+    return list(zip(*columns, strict=True))
+
+
 def test_a_refill_has_the_likelihood_of_its_pieces_one_after_the_other(tasks: Callable[[str], Task]) -> None:
     task = tasks("bert")
     found = infiller(task, TEXTS[:1])
     text, frame, runtime = found.texts[0], task.frame, task.target.runtime
-    refills = found.pool(3)[0][-3 * BEAMS :]
-    for refill in refills:
-        span = found.spans[0][refill.span_index]
-        chain = [*refill.pieces, *[frame.pad] * (frame.n_p - len(refill.pieces))]
+    refills = rows_of(found.refills(3, always))
+    assert len(refills) == 3 * BEAMS
+    for _, row, pieces, target_log_p, _ in refills:
+        span = found.spans[0][row]
+        chain = [*pieces, *[frame.pad] * (frame.n_p - len(pieces))]
         total = 0.0
-        for k in range(min(len(refill.pieces) + 1, frame.n_p)):  # what follows the first [PAD] is certain
+        for k in range(min(len(pieces) + 1, frame.n_p)):  # what follows the first [PAD] is certain
             start, stop = text.bounds[span.start], text.bounds[span.stop]
             masks = [*chain[:k], *[frame.mask] * (frame.n_p - k)]
             body = [*text.pieces[:start], *masks, *text.pieces[stop:]]
@@ -65,7 +78,17 @@ def test_a_refill_has_the_likelihood_of_its_pieces_one_after_the_other(tasks: Ca
             slot = torch.tensor([[len(frame.start) + 1 + start + k]])
             answer = runtime(ids, torch.ones_like(ids), slot, torch.tensor([[[chain[k]]]]), None)
             total += float(answer.asked_log_p)
-        assert refill.target_log_p == pytest.approx(total, abs=1e-3)
+        assert target_log_p == pytest.approx(total, abs=1e-3)
+
+
+def test_refills_that_are_not_worth_it_are_given_up(tasks: Callable[[str], Task]) -> None:
+    found = infiller(tasks("bert"), TEXTS)
+    everything = {(row, pieces) for _, row, pieces, _, _ in rows_of(found.refills(9, always))}
+    likely = rows_of(found.refills(9, lambda rows, pieces, log_p: log_p > -4))
+    assert {(row, pieces) for _, row, pieces, _, _ in likely} <= everything
+    assert 0 < len(likely) < len(everything)
+    assert not len(found.refills(9, lambda rows, pieces, log_p: log_p > 0))
+    assert not len(found.refills(0, always))
 
 
 def test_single_pieces_are_those_of_most_contrast(
@@ -74,52 +97,49 @@ def test_single_pieces_are_those_of_most_contrast(
     task = tasks("bert")
     monkeypatch.setattr(infilling, "TOP", int(task.allowed().sum()))  # so that [PAD] is among them
     found = infiller(tasks("bert"), TEXTS)
-    n_p, pad = found._frame.n_p, found._frame.pad
-    for k, (spans, pool) in enumerate(zip(found.spans, found.pool(0), strict=True)):
-        singles = pool[len(spans) :]
-        assert singles
-        for i in range(len(spans)):
-            row = found.ends[k] + i
-            mine = [s for s in singles if s.span_index == i]
-            worth = [2 * s.target_log_p - s.source_log_p for s in mine]
-            assert worth == sorted(worth, reverse=True)
-            assert len(mine) <= SINGLES
-            for single in mine:
-                slots = [list(found.best[row, j]).index(pad) for j in range(1, n_p)]
-                first = list(found.best[row, 0]).index(single.pieces[0])
-                target_log_p = found.target_log_p[row, 0, first] + sum(
-                    found.target_log_p[row, j + 1, at] for j, at in enumerate(slots)
-                )
-                assert single.target_log_p == pytest.approx(target_log_p, abs=1e-4)
+    n_p, pad, count = found._frame.n_p, found._frame.pad, found.ends[-1]
+    pool = rows_of(found.pool())
+    assert [row for _, row, *_ in pool[:count]] == list(range(count))  # the paper's infills come first
+    for row in range(count):
+        mine = [single for single in pool[count:] if single[1] == row]
+        worth = [2 * target - source for _, _, _, target, source in mine]
+        assert worth == sorted(worth, reverse=True)
+        assert len(mine) <= SINGLES
+        for _, _, pieces, target_log_p, _ in mine:
+            assert len(pieces) == 1
+            slots = [list(found.best[row, j]).index(pad) for j in range(1, n_p)]
+            first = list(found.best[row, 0]).index(pieces[0])
+            rest = sum(found.target_log_p[row, j + 1, at] for j, at in enumerate(slots))
+            assert target_log_p == pytest.approx(found.target_log_p[row, 0, first] + rest, abs=1e-4)
 
 
 def test_nothing_is_never_inserted_where_nothing_was(tasks: Callable[[str], Task]) -> None:
-    task = tasks("bert")
-    found = infiller(task, TEXTS)
-    for spans, pool in zip(found.spans, found.pool(100), strict=True):
-        refills = pool[-BEAMS * len(spans) :]
-        assert all(r.pieces for r in refills if spans[r.span_index].start == spans[r.span_index].stop)
-        assert [infill.span_index for infill in pool[: len(spans)]] == list(range(len(spans)))
-        assert all(len(infill.pieces) == 1 for infill in pool[len(spans) : -BEAMS * len(spans)])
+    found = infiller(tasks("bert"), TEXTS)
+    spans = [span for of_text in found.spans for span in of_text]
+    for _, row, pieces, _, _ in rows_of(found.refills(100, always)):
+        assert pieces or spans[row].start < spans[row].stop
 
 
 def test_without_a_source_domain_there_is_no_contrast(tasks: Callable[[str], Task]) -> None:
     found = infiller(tasks("bert"), TEXTS[:1], source=None)
     np.testing.assert_array_equal(found.target_log_p, found.source_log_p)
-    assert found.passes[0] == len(found.spans[0])
-
-
-def test_passes_are_counted(tasks: Callable[[str], Task]) -> None:
-    found = infiller(tasks("bert"), TEXTS)
-    assert found.passes.tolist() == [2 * len(spans) for spans in found.spans]
-    before = found.passes.copy()
-    found.pool(2)
-    assert (found.passes - before <= 2 * 2 * BEAMS * 3).all()
-    assert (found.passes > before).any()
 
 
 @pytest.mark.parametrize("budget", [1, 50, 100_000])
 def test_batches_change_nothing(tasks: Callable[[str], Task], budget: int) -> None:
     task = tasks("bert")
-    one, other = (infiller(task, TEXTS, batch_tokens=b).pool(4) for b in (budget, 300))
-    assert [[i.pieces for i in pool] for pool in one] == [[i.pieces for i in pool] for pool in other]
+    one, other = (infiller(task, TEXTS, batch_tokens=b) for b in (budget, 300))
+    for ask in ("pool", "refills"):
+        ours, theirs = (getattr(x, ask)(*(() if ask == "pool" else (4, always))) for x in (one, other))
+        np.testing.assert_array_equal(ours.pieces, theirs.pieces)
+        np.testing.assert_array_equal(ours.row, theirs.row)
+
+
+def test_an_infill_of_a_span_is_kept_once() -> None:
+    pieces = np.array([[7, -1], [7, -1], [8, -1], [7, -1]])
+    pool = Pool(np.zeros(4, int), np.array([0, 0, 0, 1]), pieces, np.array([-2.0, -1.0, -3.0, -4.0]), np.zeros(4))
+    assert sorted(pool.distinct().target_log_p.tolist()) == [-4.0, -3.0, -1.0]
+
+
+def test_compact_drops_what_is_padding_wherever_it_stands() -> None:
+    assert compact(np.array([[0, 5, 0, 6], [1, 2, 3, 4]]), 0).tolist() == [[5, 6, -1, -1], [1, 2, 3, 4]]
