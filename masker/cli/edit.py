@@ -1,4 +1,4 @@
-"""masker edit: rewrite lines."""
+"""masker edit: rewrite texts."""
 
 import gc
 import itertools
