@@ -1,4 +1,4 @@
-"""masker edit: rewrite lines."""
+"""masker edit: rewrite texts."""
 
 import gc
 import itertools
@@ -94,7 +94,7 @@ def edit(
 
     edit_file(
         job, records, out, format=format, workers=workers or 0, device=device, resume=resume, source=str(file),
-        column=column,
+        column=column, encoding=encoding,
     )  # fmt: skip
 
 

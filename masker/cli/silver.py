@@ -12,41 +12,51 @@ from masker.cli import app
 from masker.cli._output import err, writer
 
 if TYPE_CHECKING:
-    from masker.scale.silver import SilverReport
+    from masker.scale.silver import SilverReport, SilverSettings
+
+
+Corpus = Annotated[Path, typer.Argument(help="Text, one per line; gz and xz too; - is standard input.")]
+Out = Annotated[Path, typer.Option("--out", help="TSV to write; its state is kept beside it in OUT.json.")]
+Synthetic = Annotated[
+    str, typer.Option("--synthetic", help="Side of the pairs that rewritten text is put on: input or target.")
+]
+MinScore = Annotated[float | None, typer.Option("--min-score", help="Keep a pair only if its Score is above this.")]
+MinSimilarity = Annotated[
+    float,
+    typer.Option("--min-similarity", help="Keep a pair only if its sides share this much of their words (F1, 0 to 1)."),
+]
+JudgeFolder = Annotated[
+    Path | None, typer.Option("--judge", metavar="DIR", help="Keep a pair only if this judge sees --to in it.")
+]
+Counts = Annotated[Path | None, typer.Option("--report", help="Also write the counts here, as JSON.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")]
+Method = Annotated[str | None, typer.Option("--method", help="search or paper, as for masker edit.")]
+Strength = Annotated[float | None, typer.Option("--strength", help="Of the search editor, as for masker edit.")]
+MaxEdits = Annotated[int | None, typer.Option("--max-edits", help="Up to so many edits per text.")]
+MaxWords = Annotated[int, typer.Option("--max-words", help="Leave out texts of more words than this.")]
 
 
 @app.command()
 def silver(
-    corpus: Annotated[Path, typer.Argument(help="Text, one a line; gz and xz too; - is standard input.")],
+    corpus: Corpus,
     to: o.To,
-    out: Annotated[Path, typer.Option("--out", help="TSV to write; its state is kept beside it in OUT.json.")],
+    out: Out,
     from_: o.From = None,
-    synthetic: Annotated[
-        str,
-        typer.Option("--synthetic", help="Side of the pairs that rewritten text is put on: input or target."),
-    ] = "input",
-    min_score: Annotated[
-        float | None, typer.Option("--min-score", help="Keep a pair only if its Score is above this.")
-    ] = None,
-    min_similarity: Annotated[
-        float, typer.Option("--min-similarity", help="Keep a pair only if its sides share so many words (F1, 0 to 1).")
-    ] = 0.0,
-    judge: Annotated[
-        Path | None, typer.Option("--judge", metavar="DIR", help="Keep a pair only if this judge sees --to in it.")
-    ] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Also write the counts here, as JSON.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")] = False,
+    synthetic: Synthetic = "input",
+    min_score: MinScore = None,
+    min_similarity: MinSimilarity = 0.0,
+    judge: JudgeFolder = None,
+    report: Counts = None,
+    resume: Resume = False,
     model: o.Model = None,
     source_model: o.SourceModel = None,
-    method: Annotated[str | None, typer.Option("--method", help="search or paper, as for masker edit.")] = None,
-    strength: Annotated[
-        float | None, typer.Option("--strength", help="Of the search editor, as for masker edit.")
-    ] = None,
-    max_edits: Annotated[int | None, typer.Option("--max-edits", help="Up to so many edits a text.")] = None,
+    method: Method = None,
+    strength: Strength = None,
+    max_edits: MaxEdits = None,
     no_source_score: o.NoSourceScore = False,
     protect: o.Protect = None,
     forbid: o.Forbid = None,
-    max_words: Annotated[int, typer.Option("--max-words", help="Leave out texts of more words than this.")] = 2000,
+    max_words: MaxWords = 2000,
     encoding: o.Encoding = "utf-8",
     device: o.Device = None,
 ) -> None:
@@ -57,9 +67,7 @@ def silver(
 
     masker silver --from fused --to split fused.txt --out silver.tsv
     """
-    from masker.api import Masker
-    from masker.evaluation.judges.base import Judge
-    from masker.scale.silver import SilverSettings, group_size, write_silver
+    from masker.scale.silver import SilverSettings
 
     options: dict[str, Any] = {"method": method, "strength": strength, "max_edits": max_edits, "protect": protect}
     options = {name: value for name, value in options.items() if value is not None}
@@ -68,24 +76,34 @@ def silver(
     if no_source_score:
         options["source_score"] = False
     made_by = {"model": model, "source_model": source_model, "judge": judge and str(judge), "max_words": max_words}
-    settings = SilverSettings(
-        to=to, from_=from_, synthetic=synthetic, min_score=min_score, min_similarity=min_similarity, options=options,
-        made_by=made_by,
-    )  # fmt: skip
-    critic = Judge.from_pretrained(judge) if judge else None
-    masker = Masker.from_pretrained(model, source_model, device=device, max_words=max_words)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("0 lines")
-        found = write_silver(
-            masker, corpus, out, settings, judge=critic, resume=resume, encoding=encoding,
-            group=group_size(masker),
-            on_progress=lambda r: bar.update(task, description=f"{r.lines:,} lines, {r.kept:,} pairs"),
-        )  # fmt: skip
+    settings = SilverSettings(to, from_, synthetic, min_score, min_similarity, options, made_by)
+    found = _write(settings, corpus, out, resume, encoding, device)
     _print(found, out)
     if report:
         with writer(report) as sink:
             sink.write(json.dumps(found.to_dict(), indent=2) + "\n")
+
+
+def _write(
+    settings: "SilverSettings", corpus: Path, out: Path, resume: bool, encoding: str, device: str | None
+) -> "SilverReport":
+    """Load what the settings name, and write the pairs under a progress bar."""
+    from masker.api import Masker
+    from masker.evaluation.judges.base import Judge
+    from masker.scale.silver import group_size, write_silver
+
+    made_by = settings.made_by
+    judge = Judge.from_pretrained(made_by["judge"]) if made_by["judge"] else None
+    masker = Masker.from_pretrained(
+        made_by["model"], made_by["source_model"], device=device, max_words=made_by["max_words"]
+    )
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task("0 lines")
+        return write_silver(
+            masker, corpus, out, settings, judge=judge, resume=resume, encoding=encoding, group=group_size(masker),
+            on_progress=lambda r: bar.update(task, description=f"{r.lines:,} lines, {r.kept:,} pairs"),
+        )  # fmt: skip
 
 
 def _print(report: "SilverReport", out: Path) -> None:

@@ -10,7 +10,7 @@ import os
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -72,7 +72,7 @@ class ResumableFile:
         self.lines = 0  # records of the input that are done
         self.complete = False
         self._file: BinaryIO | None = None
-        self._saved = 0.0
+        self._saved, self._behind = 0.0, False  # when the card was, and whether it knows less than there is
         self._stack = ExitStack()
 
     def __enter__(self) -> "ResumableFile":
@@ -172,11 +172,11 @@ class ResumableFile:
                 here = check
             if read > self.lines:
                 again.append(record)
-        if not (same and read >= self.lines) and not self.line_per_record:
+        if not (same and read >= self.lines):
             number = max(self.lines, known.lines)
             raise MaskerError(f"the first {number:,} lines of {source} are not those that the run was begun with; "
                               f"give the same input, or remove {self.card} to start anew")  # fmt: skip
-        self.state = replace(known, lines=self.lines, check=here)
+        self.state = replace(known, lines=self.lines, check=here, complete=False)
         return itertools.chain(again, remaining)
 
     def write(self, text: str, records: Sequence[Record] = (), tally: Mapping[str, Any] | None = None) -> None:
@@ -192,7 +192,9 @@ class ResumableFile:
             size = self.state.bytes + len(data)
             tally = self.state.tally if tally is None else dict(tally)
             self.state = replace(self.state, lines=self.lines, check=check, bytes=size, tally=tally)
-            if not self.line_per_record or time.monotonic() >= self._saved + PAUSE:
+            if self.line_per_record and time.monotonic() < self._saved + PAUSE:
+                self._behind = True
+            else:
                 self._save()
 
     def _save(self) -> None:
@@ -205,7 +207,7 @@ class ResumableFile:
             file.flush()
             os.fsync(file.fileno())
         os.replace(scratch, self.card)
-        self._saved = time.monotonic()
+        self._saved, self._behind = time.monotonic(), False
 
     # -- ending --------------------------------------------------------------------------------------------------------
 
@@ -214,6 +216,9 @@ class ResumableFile:
             if kind is None:
                 self._finish()
                 return
+            if self._behind:
+                with suppress(OSError):  # the lines are there without it
+                    self._save()
             if self._file is not None:
                 self._file.close()
             if self.lines == 0:  # nothing is lost with them

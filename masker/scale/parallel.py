@@ -37,15 +37,17 @@ def edit_file(
     resume: bool = False,
     source: str = "",
     column: str | None = None,
+    encoding: str = "utf-8",
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> int:
     """Rewrite the texts of `records` into the file `out`, with `workers` processes (0: one per GPU or core).
 
-    With `resume` a run that was killed is continued; `source` and `column` name the input, so that another one is not
-    taken for it. Gives the number of lines written now.
+    With `resume` a run that was killed is continued. `source`, `column` and `encoding` tell where the records are from:
+    others are not taken for them, nor is a file that has changed where it is done. Gives the number of lines written
+    now.
     """
     devices, size = _devices(workers, device)
-    settings = {**asdict(job), "format": format, "source": source, "column": column}
+    settings = {**asdict(job), "format": format, "source": source, "column": column, "encoding": encoding}
     del settings["max_words"]  # a run that stopped at too long a line goes on with a higher limit
     with ResumableFile(out, settings, resume=resume) as part:
         if part.complete:

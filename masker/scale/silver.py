@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from masker.core.edits import Rewrite
 from masker.data.formats.text import Lines, tsv_line
 from masker.data.resumable import ResumableFile
+from masker.data.words import whitespace_words
 from masker.errors import MaskerError, unknown
 
 if TYPE_CHECKING:
@@ -111,8 +112,8 @@ def group_size(masker: "Masker") -> int:
 
 
 def similarity(a: str, b: str) -> float:
-    """F1 of the words that two texts share, whatever their order and case; from 0 to 1."""
-    one, other = Counter(a.lower().split()), Counter(b.lower().split())
+    """F1 of the words that two texts share, whatever their order and case; from 0 to 1. A word ends at white space."""
+    one, other = (Counter(whitespace_words(text.lower())) for text in (a, b))
     total = one.total() + other.total()
     return 2 * (one & other).total() / total if total else 1.0
 
@@ -146,7 +147,7 @@ def _pairs(
         text = text.replace("\t", " ")
         if not text.strip():
             dropped["blank"] += 1
-        elif len(text.split()) > masker.max_words:
+        elif len(whitespace_words(text)) > masker.max_words:
             dropped["too_long"] += 1
         else:
             numbered.append((number, text))

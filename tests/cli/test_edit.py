@@ -314,6 +314,17 @@ def test_two_runs_do_not_write_one_file(edit: Cli, edit_fails: Fails, here: Path
     assert leftovers(here) == ["other.txt", "out.txt"]
 
 
+def test_resume_wants_the_same_input(edit_fails: Fails, here: Path) -> None:
+    """A run that stopped at too long a line is not continued with another text under the same name."""
+    lines = [b"it was terrible .\n"] * 33 + [b"one two three four five six\n"]
+    (here / "in.txt").write_bytes(b"".join(lines))
+    arguments = ("in.txt", "--to", "positive", "--out", "out.txt", "--device", "cpu", "--max-words", "5", "--resume")
+    assert "text 34 has 6 words" in edit_fails(*arguments, "--workers", "1")
+    assert 'begun with encoding "utf-8", now "latin-1"' in edit_fails(*arguments, "--encoding", "latin-1")
+    (here / "in.txt").write_bytes(b"".join([b"it was terrible !\n", *lines[1:]]))
+    assert "the first 32 lines of in.txt are not those that the run was begun with" in edit_fails(*arguments)
+
+
 def test_no_space(edit_fails: Fails, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that may not grow stands for a full disk."""
     import resource

@@ -124,6 +124,47 @@ def test_killed_between_the_last_steps(tmp_path: Path, options: dict[str, Any], 
 
 
 @pytest.mark.parametrize("options", KINDS)
+@pytest.mark.parametrize("lost", [0, 9])
+def test_what_is_done_must_be_what_it_was(tmp_path: Path, options: dict[str, Any], lost: int) -> None:
+    """The rest may differ. Lines that were lost are compared too, though they are done again."""
+    out, part = tmp_path / "out", tmp_path / "out.part"
+    with pytest.raises(Killed):
+        write(out, at_most=6, **options)
+    if not options:
+        os.truncate(part, part.stat().st_size - lost)
+    before = part.read_bytes()
+    others = [
+        [Record("another"), *RECORDS[1:]],
+        [*RECORDS[:5], Record("another"), *RECORDS[6:]],
+        [Record(RECORDS[0].text, "\r\n"), *RECORDS[1:]],
+        [Record("one more"), *RECORDS],
+        RECORDS[:5],
+        [],
+    ]
+    for other in others:
+        with pytest.raises(
+            MaskerError, match=r"the first 6 lines of in\.txt are not those that the run was begun with"
+        ):
+            write(out, records=other, **options)
+        assert part.read_bytes().startswith(before[: len(before) // 7 * 7])
+    write(out, records=[*RECORDS[:6], Record("other")], **options)
+    assert out.read_text() == WHOLE[:42] + "OTHER\n"
+
+
+def test_an_input_that_is_shorter_than_what_is_done(tmp_path: Path) -> None:
+    """Also where the card does not know of the last lines."""
+    out, card = tmp_path / "out", tmp_path / "out.part.json"
+    with pytest.raises(Killed):
+        write(out, at_most=2)
+    early = card.read_bytes()
+    with pytest.raises(Killed):
+        write(out, at_most=4)
+    card.write_bytes(early)
+    with pytest.raises(MaskerError, match="the first 6 lines"):
+        write(out, records=RECORDS[:4])
+
+
+@pytest.mark.parametrize("options", KINDS)
 def test_without_resume(tmp_path: Path, options: dict[str, Any]) -> None:
     out = tmp_path / "out"
     with pytest.raises(Killed):

@@ -148,12 +148,11 @@ def hold(out: Path, pipe: Any) -> None:
         time.sleep(60)
 
 
-def begun(tmp_path: Path, done: bytes) -> Path:
+def begun(tmp_path: Path, done: bytes, source: str = "") -> Path:
     """An unfinished run."""
+    lines, job = [*LINES[:16], "a b c d e f\n"], Toy("positive", max_words=5)
     with pytest.raises(MaskerError):
-        edit_file(
-            Toy("positive", max_words=5), [*LINES[:16], "a b c d e f\n"], tmp_path / "out", workers=1, device="cpu"
-        )
+        edit_file(job, lines, tmp_path / "out", workers=1, device="cpu", source=source)
     (tmp_path / "out.part").write_bytes(done)
     return tmp_path / "out"
 
@@ -186,6 +185,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     refused('begun with format "lines", now "tsv"', format="tsv", resume=True)
     refused('begun with source "", now "other.txt"', source="other.txt", resume=True)
     refused('begun with column null, now "review"', column="review", resume=True)
+    refused('begun with encoding "utf-8", now "latin-1"', encoding="latin-1", resume=True)
     refused('begun with options {}, now {"max_edits": 2}', Toy("positive", options={"max_edits": 2}), resume=True)
     ours, theirs = multiprocessing.Pipe()
     other = multiprocessing.get_context("fork").Process(target=hold, args=(out, theirs))
@@ -209,6 +209,19 @@ def test_what_is_refused(tmp_path: Path) -> None:
     refused("is a folder")
     out = Path("/dev/null")
     refused("no plain file")
+
+
+def test_another_input_under_the_same_name(tmp_path: Path) -> None:
+    """What is done must be what it was; what comes after may have been mended."""
+    out = begun(tmp_path, wanted(LINES[:16]), "in.txt")
+    for other in ([*LINES[:3], "changed\n", *LINES[4:]], ["one more\n", *LINES], LINES[:10], []):
+        with pytest.raises(
+            MaskerError, match=r"the first 16 lines of in\.txt are not those that the run was begun with"
+        ):
+            edit_file(JOB, other, out, workers=1, device="cpu", resume=True, source="in.txt")
+    longer = [*LINES[:16], "mended\n", *LINES]
+    edit_file(JOB, longer, out, workers=1, device="cpu", resume=True, source="in.txt")
+    assert out.read_bytes() == wanted(longer)
 
 
 SLOW = Toy("positive", options={"sleep": 0.004})

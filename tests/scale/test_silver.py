@@ -134,7 +134,15 @@ def test_packed_corpora_and_none(corpus: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
-    [("a b c", "c B a", 1), ("a b", "c d", 0), ("a a b", "a b b", 2 / 3), ("", "", 1), ("a", "", 0)],
+    [
+        ("a b c", "c B a", 1),
+        ("a b", "c d", 0),
+        ("a a b", "a b b", 2 / 3),
+        ("", "", 1),
+        ("a", "", 0),
+        ("It is bad.", "It is good.", 2 / 3),
+        ("It is bad .", "It is good .", 3 / 4),
+    ],
 )
 def test_similarity_is_word_overlap(a: str, b: str, expected: float) -> None:
     assert similarity(a, b) == pytest.approx(expected)

@@ -50,7 +50,7 @@ class Unreadable:
 
 
 def cost(text: Any) -> int:
-    """About how many tokens the masked inputs of a text, or of a list of texts, have: five spans a word."""
+    """About how many tokens the masked inputs of a text, or of a list of texts, have: five spans per word."""
     if isinstance(text, list):
         return sum(map(cost, text))
     words = text.count(" ") + 1 if isinstance(text, str) else 1
@@ -72,9 +72,9 @@ def groups(texts: Sequence[str], budget: int) -> Iterator[list[int]]:
 class EditHandler(ModelHandler[Any, Any, LoadedJob]):
     """For RunInference. Elements are texts or (key, text), where a list of texts may stand for a text.
 
-    One model a process, which its threads share, with one thread of arithmetic, since a runner starts a process a core;
-    with `share` one a machine, in a process of its own, as fits a GPU. What comes out is (element, outcomes): a Rewrite
-    or a Failure for every text.
+    There is one model per process, shared by its threads, with one thread of arithmetic, since a runner starts one
+    process per core; with `share` one per machine, in a process of its own, as fits a GPU. What comes out is (element,
+    outcomes): a Rewrite or a Failure for every text.
     """
 
     def __init__(self, job: Job, *, device: str | None = None, share: bool = False, budget: int = BUDGET) -> None:
@@ -204,7 +204,7 @@ _fetched: dict[str, tempfile.TemporaryDirectory[str]] = {}
 
 
 def fetched(model: str | None) -> str | None:
-    """A folder of an object store as a local one, copied once a process; any other name as it is."""
+    """A folder of an object store as a local one, copied once per process; any other name as it is."""
     if model is None or "://" not in model:
         return model
     if model not in _fetched:

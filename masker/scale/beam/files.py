@@ -207,7 +207,7 @@ def _check(job: Job) -> None:
 
 
 class _worker_deaths:
-    """Beam's local runner waits for ever for a worker that was killed. Here that ends the run, with one line."""
+    """Beam's local runner waits forever for a worker that was killed. Here that ends the run, with one line."""
 
     def __enter__(self) -> None:
         self.before = threading.excepthook
