@@ -66,7 +66,7 @@ def train(
     report_every: int = REPORT_EVERY,
     report: Report = lambda _: None,
 ) -> State:
-    """Teach a task until its steps or the patience are at an end; its module is left with the best weights.
+    """Teach a task until its steps or its patience run out; its module is left with the best weights.
 
     A run that was broken off goes on from its `state`.
     """
@@ -99,7 +99,7 @@ def train(
 def teach(
     task: RowsTask, settings: LoopSettings, *, report_every: int = REPORT_EVERY, report: Report = lambda _: None
 ) -> State:
-    """Train what learns on one device, from the seed on. Rows that are too few for a batch make a smaller one."""
+    """Train on one device, as the seed has it. Rows that are too few for a batch make a smaller one."""
     torch.manual_seed(settings.seed)
     settings = replace(settings, batch_size=min(settings.batch_size, len(task.lengths)))
     optimizer = adamw(task.module, settings, task.device)
