@@ -63,7 +63,7 @@ def test_its_domains_are_each_others_counterpart(masker: Masker) -> None:
     ("source", "to", "text"),
     [
         ("the worst pizza i have ever had .", "positive", "the best pizza i have ever had ."),
-        ("I do not recommend this place.", "positive", "I do recommend this place."),
+        ("I do not recommend this place.", "positive", "I highly recommend this place."),
         ("Best coffee in town!", "negative", "Worst coffee in town!"),
         ("We will definitely be back.", "negative", "We will not be back."),
         ("The film won the award. The film was shot in Rome.", "fused", "The film won the award and was shot in Rome."),
