@@ -61,7 +61,6 @@ def _search(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
     assert masker.model.bag_of_words
     assert task.from_
     top = options.pop("top", 0)
-    task = masker.exact(task) or task  # many candidates are close
     classifiers = StyleClassifiers.of(task, masker.model.domains, masker.model.bag_of_words)
     longest = masker.model.settings.longest
     return SearchEditor(
@@ -71,6 +70,7 @@ def _search(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
         longest=max((longest[name] for name in (task.to, task.from_) if name in longest), default=None),
         top=top,
         chunk=task.target.runtime.chunk,
+        exact=masker.exact(task),
     )
 
 

@@ -25,7 +25,7 @@ from masker.search.classifiers import StyleClassifiers
 from masker.search.drafts import Bases, Candidates, grouped, spread
 from masker.search.infilling import Alive, Infiller
 from masker.search.pool import Pool, Spelling
-from masker.search.race import Race, races_of, settle
+from masker.search.race import MARGIN, Race, decide, races_of, settle
 from masker.search.ranking import bound, f_score, matches, promise, rank
 from masker.search.segments import Draft, Edited, Segment, split_segments
 
@@ -42,7 +42,8 @@ AGAIN = 4  # spans with them that are also filled piece by piece
 
 class SearchEditor:
     """The search editor for one task. `longest` is how many pieces are edited as one; longer texts go sentence by
-    sentence. `top` also lists that many best rewrites.
+    sentence. `top` also lists that many best rewrites. `exact` is the same task in float32, to decide between the best,
+    where this one is in int8.
     """
 
     name = "search"
@@ -57,11 +58,13 @@ class SearchEditor:
         longest: int | None = None,
         top: int = 0,
         chunk: int = CHUNK,
+        exact: Task | None = None,
     ) -> None:
         if top < 0:
             raise MaskerError(f"`top` is {top}: need at least 0")
         self.task, self.style, self.settings = task, style, settings or SearchSettings()
         self.longest, self.top, self.chunk = longest, top, min(CHUNK, chunk)
+        self.exact = exact
         self._spelling = Spelling(task.vocabulary, style.lexicon)
 
     def edit(self, texts: Sequence[str]) -> list[Rewrite]:
@@ -87,6 +90,8 @@ class SearchEditor:
             if drafts is None:
                 break
             _, races = self._race(drafts, self._ask_in_context(drafts), AGAIN, known)
+        if self.exact:
+            decide(self.exact, replace(self.style, runtime=self.exact.target.runtime), self.settings, going)
         return segments
 
     def conclude(self, sources: Sequence[str], segments: Sequence[Segment]) -> list[Rewrite]:
@@ -194,13 +199,14 @@ class SearchEditor:
         return races
 
     def _settle(self, races: Sequence[Race], *, wanted: int, bars: Sequence[float] | None = None) -> None:
-        settle(self.task, self.style, self.settings, races, wanted=wanted, bars=bars)
+        margin = MARGIN if self.exact else 0.0
+        settle(self.task, self.style, self.settings, races, wanted=wanted, bars=bars, margin=margin)
 
     def _bar(self, bases: Bases) -> np.ndarray:
         """[segments] what a draft has to be worth more than."""
-        wanted = max(1, self.top)
+        wanted, margin = max(1, self.top), MARGIN if self.exact else 0.0
         drafts = [segment.drafts for segment in bases.segments]
-        return np.array([d[wanted - 1].total if len(d) >= wanted else -math.inf for d in drafts])
+        return np.array([d[wanted - 1].total - margin if len(d) >= wanted else -math.inf for d in drafts])
 
     def _bases(self, segments: Sequence[Segment]) -> Bases | None:
         """The best drafts of those segments that need one more edit, as far as it could help."""

@@ -20,6 +20,7 @@ from masker.search.segments import Draft, Segment
 ASKED = 8  # drafts that the encoder's classifier reads at a time
 FINALISTS = 10  # drafts that are looked at closely, at most
 LOOKED = 2  # of them at a time
+MARGIN = 0.4  # drafts that int8 ranks lower by no more than this may be better in float32
 
 
 class Race:
@@ -31,14 +32,14 @@ class Race:
         self.read: list[Draft] = []
         self.looked = 0
 
-    def next(self, task: Task, wanted: int, bar: float) -> tuple[list[Draft], list[Draft]]:
+    def next(self, task: Task, wanted: int, bar: float, margin: float) -> tuple[list[Draft], list[Draft]]:
         """The drafts that have to be read next, or else those that have to be looked at: the best first.
 
-        They have to be worth more than the `wanted`-th best of the segment; and to be able to be worth more than
-        `bar`, if the classifiers are sure and nothing is found to be wrong.
+        They have to be worth more than the `wanted`-th best of the segment, less `margin`; and to be able to be worth
+        more than `bar`, if the classifiers are sure and nothing is found to be wrong.
         """
         known = self.segment.drafts
-        best = known[wanted - 1].total if len(known) >= wanted else -math.inf
+        best = known[wanted - 1].total - margin if len(known) >= wanted else -math.inf
         most = max(FINALISTS, wanted) - self.looked
         hoped = float(self._found.hoped[self._rows.start]) if self._rows else -math.inf
         looking = list[Draft]()
@@ -56,7 +57,7 @@ class Race:
             if self._found.most[k] > bar:
                 reading.append(self._found.draft(k))
         if not reading and self.read:
-            return self.next(task, wanted, bar)
+            return self.next(task, wanted, bar, margin)
         return reading, []
 
 
@@ -70,15 +71,15 @@ def races_of(found: Spread) -> list[Race]:
 
 def settle(
     task: Task, style: StyleClassifiers, s: SearchSettings, races: Sequence[Race], *, wanted: int = 1,
-    bars: Sequence[float] | None = None,
+    bars: Sequence[float] | None = None, margin: float = 0.0,
 ) -> None:  # fmt: skip
-    """Read and look at drafts until the `wanted` best of each segment are known."""
+    """Read and look at drafts until the `wanted` best of each segment are known, and those less by up to `margin`."""
     bars = [-math.inf] * len(races) if bars is None else bars
     going = list(zip(races, bars, strict=True))
     while going:
         reading, looking, busy = list[tuple[Race, Draft]](), list[tuple[Race, Draft]](), []
         for race, bar in going:
-            some, closely = race.next(task, wanted, bar)
+            some, closely = race.next(task, wanted, bar, margin)
             reading += [(race, draft) for draft in some]
             looking += [(race, draft) for draft in closely]
             if some or closely:
@@ -94,17 +95,37 @@ def settle(
         going = busy
 
 
+def decide(task: Task, style: StyleClassifiers, s: SearchSettings, segments: Sequence[Segment]) -> None:
+    """Read and look again, in float32, at drafts that int8 ranks so high that any of them may be the best."""
+    close = [
+        (segment, draft)
+        for segment in segments
+        for draft in segment.drafts
+        if len(segment.drafts) > 1 and draft.total > segment.drafts[0].total - MARGIN
+    ]
+    if not close:
+        return
+    _rank(style, s, [draft for _, draft in close])
+    look(task, style, close, s)
+    for segment in segments:
+        segment.drafts.sort(key=_by_total)
+
+
 def _read(style: StyleClassifiers, s: SearchSettings, reading: Sequence[tuple[Race, Draft]]) -> None:
-    """Ask the encoder's classifier about drafts."""
-    log_p = style.of_encoder([draft.pieces for _, draft in reading])
-    for (_, draft), p in zip(reading, log_p.tolist(), strict=True):
-        draft.log_p[0] = p
-    values = np.array([(draft.likelihood, draft.similarity) for _, draft in reading]).T
-    totals = rank(s, np.stack([draft.log_p for _, draft in reading]), *values)
-    for (race, draft), total in zip(reading, totals.tolist(), strict=True):
-        draft.total = total
+    _rank(style, s, [draft for _, draft in reading])
+    for race, draft in reading:
         race.read.append(draft)
         race.read.sort(key=_by_total)
+
+
+def _rank(style: StyleClassifiers, s: SearchSettings, drafts: Sequence[Draft]) -> None:
+    """Ask the encoder's classifier about drafts."""
+    for draft, p in zip(drafts, style.of_encoder([draft.pieces for draft in drafts]).tolist(), strict=True):
+        draft.log_p[0] = p
+    values = np.array([(draft.likelihood, draft.similarity) for draft in drafts]).T
+    totals = rank(s, np.stack([draft.log_p for draft in drafts]), *values)
+    for draft, total in zip(drafts, totals.tolist(), strict=True):
+        draft.total = total
 
 
 def _by_total(draft: Draft) -> float:
