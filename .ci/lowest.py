@@ -11,4 +11,4 @@ bounds = list(project["dependencies"])
 for name, packages in project["optional-dependencies"].items():
     if name not in ("test", "dev"):  # tools, whose versions do not matter to users
         bounds += packages
-print("\n".join(bound.replace(">=", "==") for bound in bounds))
+print("\n".join(bound.replace(">=", "==") for bound in bounds if ">=" in bound))
