@@ -16,26 +16,23 @@ import numpy as np
 from masker.core.batching import padded
 from masker.core.edits import Edit, Rewrite, apply_edits
 from masker.core.runtime import Pending
-from masker.core.spans import Span, enumerate_spans
 from masker.core.task import Task
-from masker.core.text import Text
 from masker.errors import MaskerError
 from masker.model.settings import SearchSettings
+from masker.search.asking import Asked, ask, ask_in_context
 from masker.search.classifiers import StyleClassifiers
 from masker.search.drafts import Bases, Candidates, grouped, spread
-from masker.search.infilling import Alive, Infiller
-from masker.search.pool import Pool, Spelling
+from masker.search.infilling import Alive
+from masker.search.pool import Spelling
 from masker.search.race import MARGIN, Race, decide, races_of, settle
 from masker.search.ranking import bound, f_score, matches, promise, rank
-from masker.search.segments import Draft, Edited, Segment, split_segments
+from masker.search.segments import Draft, Segment, split_segments
 
 CHUNK = 256  # texts at a time that the candidates of are held
 REFILLED = 16  # spans of a text that are also filled piece by piece
 JUDGED = 96  # drafts of a text that are ranked
 MISFIT = 1.0  # nats from which on a word does not fit, and another edit is tried
 WIDTH = 5  # drafts that further edits are added to
-WORST = 3  # words of such a draft that are filled anew, with its edits in place
-NARROW = 2  # words of the spans in which that is done
 FRESH = 32  # candidates from there
 AGAIN = 4  # spans with them that are also filled piece by piece
 
@@ -81,7 +78,7 @@ class SearchEditor:
         if not going:
             return segments
         bases = Bases(going, range(len(going)), [None] * len(going))
-        asked = self._ask(going)
+        asked = ask(self.task, going)
         known, races = self._race(bases, asked, REFILLED, None)
         for _ in range(1, self.settings.max_edits):
             lacking = [race for race in races if self._lacks(race.segment)]
@@ -89,7 +86,7 @@ class SearchEditor:
             drafts = self._bases(going)
             if drafts is None:
                 break
-            _, races = self._race(drafts, self._ask_in_context(drafts), AGAIN, known)
+            _, races = self._race(drafts, ask_in_context(self.task, drafts), AGAIN, known)
         if self.exact:
             decide(self.exact, replace(self.style, runtime=self.exact.target.runtime), self.settings, going)
         return segments
@@ -123,70 +120,27 @@ class SearchEditor:
                 segment.log_p = np.array(log_p)
         return segments
 
-    def _ask(self, segments: Sequence[Segment]) -> "_Asked":
-        """All spans of segments asked about."""
-        n_p = self.task.frame.n_p
-        spans = [
-            [span for span in enumerate_spans(s.text, n_p, self.task.keep(s.text)) if s.has(span)] for s in segments
-        ]
-        infiller = self._infiller([segment.text for segment in segments], spans)
-        for k, segment in enumerate(segments):
-            likely = infiller.words_s[infiller.ends[k] : infiller.ends[k + 1]].tolist()
-            segment.before = {a: p for (a, b), p in zip(spans[k], likely, strict=True) if b == a + 1}
-        inner = [[(a - s.words.start, b - s.words.start) for a, b in of] for s, of in zip(segments, spans, strict=True)]
-        return _Asked(infiller, inner)
-
-    def _ask_in_context(self, bases: Bases) -> "_Asked":
-        """Spans asked about that hold words of drafts that fit worst or still speak for the source domain, with the
-        edits of the draft in place.
-        """
-        spans, inner, edited = [], [], []
-        for segment, draft in bases.pairs:
-            assert draft
-            e = Edited(self.task, segment, draft.replacements)
-            wanted, first = _misfitting(self.task, segment, draft, e), segment.words.start
-            edited.append(e.text)
-            spans.append(wanted)
-            inner.append([(e.old[a] - first, e.old[b - 1] + 1 - first) for a, b in wanted])
-        return _Asked(self._infiller(edited, spans), inner)
-
-    def _infiller(self, texts: Sequence[Text], spans: Sequence[Sequence[Span]]) -> Infiller:
-        task = self.task
-        return Infiller(
-            texts, spans, target=task.target, source=task.source, frame=task.frame, window=task.window,
-            allowed=task.allowed(), batch_tokens=task.batch_tokens,
-        )  # fmt: skip
-
     # -- drafts -----------------------------------------------------------------------------------------------------
 
     def _race(
-        self, bases: Bases, asked: "_Asked", refilled: int, known: Candidates | None
+        self, bases: Bases, asked: Asked, refilled: int, known: Candidates | None
     ) -> tuple[Candidates, list[Race]]:
         """The best drafts with one more edit: by infills of one piece first, then, where they could be better still, by
         infills filled piece by piece. Gives the candidates too; those that are `known` are tried besides.
         """
         found = asked.candidates(asked.infiller.pool(), self._spelling)
-        worth = self._promise(bases, found)
-        base, tried, most = found.base, found, JUDGED
-        few = grouped(base, worth, found.count >= 0, most if known is None else FRESH)
-        if known is not None:
-            others = [np.flatnonzero(known.base == n) for n in bases.number.tolist()]
-            tried = Candidates.of([found.take(few), known.take(np.concatenate(others))])
-            base = np.concatenate([base[few], np.repeat(np.arange(len(others)), [len(k) for k in others])])
-            # what was found in context comes first, the others by their likelihood
-            order = np.lexsort((base, -tried.target_log_p, np.arange(len(base)) >= len(few)))
-            place = np.empty(len(base))
-            place[order] = np.arange(len(base))
-            place[: len(few)] = np.arange(len(few))
-            first = grouped(bases.number[base], -place, np.ones(len(base), bool), most)
-            base, tried = base[first], tried.take(first)
-        races = self._raced(bases, base, tried, worth if known is None else None)
+        worth, most = self._promise(bases, found), JUDGED if known is None else FRESH
+        few = grouped(found.base, worth, found.count >= 0, most)
+        if known is None:
+            races = self._raced(bases, found.base, found, worth)
+        else:
+            races = self._raced(bases, *_together(bases, found.take(few), known), None)
         refills = asked.infiller.refills(refilled, self._alive(bases, asked))
         if len(refills):
             more = asked.candidates(refills, self._spelling)
-            least = np.full(len(bases.pairs), np.inf)
+            least = np.full(len(bases.pairs), np.inf)  # they have to promise as much as those that were taken
             np.minimum.at(least, found.base[few], worth[few])
-            least[np.bincount(found.base[few], minlength=len(least)) < (JUDGED if known is None else FRESH)] = -np.inf
+            least[np.bincount(found.base[few], minlength=len(least)) < most] = -np.inf
             more = more.take(self._promise(bases, more) > least[more.base])
             races += self._raced(bases, more.base, more, None)
             found = Candidates.of([found, more])
@@ -238,7 +192,7 @@ class SearchEditor:
         similar = f_score(left, left + (c.pieces >= 0).sum(1), bases.old[c.base], s.lost)
         return promise(s, now, odds, c.target_log_p, similar)
 
-    def _alive(self, bases: Bases, asked: "_Asked") -> Alive:
+    def _alive(self, bases: Bases, asked: Asked) -> Alive:
         """Whether spans that are filled piece by piece can still make the best draft."""
         s, bar, continuation = self.settings, self._bar(bases), self.task.vocabulary.continuation
         width = asked.span[:, 1] - asked.span[:, 0]
@@ -294,34 +248,16 @@ class SearchEditor:
         return sorted(edits, key=lambda edit: edit.start)
 
 
-class _Asked:
-    """Spans that were asked about, and where they are in their segments."""
-
-    def __init__(self, infiller: Infiller, spans: Sequence[Sequence[tuple[int, int]]]) -> None:
-        self.infiller = infiller
-        self.span = np.array([pair for of_text in spans for pair in of_text], np.int64).reshape(-1, 2)
-
-    def candidates(self, pool: Pool, spelling: Spelling) -> Candidates:
-        """The infills that would change something."""
-        infiller, pool = self.infiller, pool.distinct()
-        pool = pool.take((pool.pieces != infiller.old[pool.row]).any(1))
-        words, count = spelling.words(pool.pieces, infiller.inside[pool.row])
-        old = infiller.old_t[pool.row], infiller.old_s[pool.row]
-        return Candidates(
-            pool.owner, self.span[pool.row], pool.pieces, words, count, pool.target_log_p, pool.source_log_p, *old
-        )
-
-
-def _misfitting(task: Task, segment: Segment, draft: Draft, edited: Edited) -> list[Span]:
-    """The spans of old words that hold one of the words that have to go."""
-    worst = {word for lost, word in draft.misfits[:WORST] if lost < 0} | {*draft.leftovers[:WORST]}
-    spans = enumerate_spans(edited.text, task.frame.n_p, task.keep(edited.text))
-    olds = ((span, [edited.old.get(j, -1) for j in range(span.start, span.stop)]) for span in spans)
-    return [
-        span for span, old in olds
-        if worst & {*old} and len(old) <= NARROW and -1 not in old and old[-1] - old[0] == len(old) - 1
-        and segment.has(Span(old[0], old[-1] + 1))
-    ]  # fmt: skip
+def _together(bases: Bases, fresh: Candidates, known: Candidates) -> tuple[np.ndarray, Candidates]:
+    """Up to JUDGED candidates of a segment, each with its base: those found in context, then others that are likely."""
+    others = [np.flatnonzero(known.base == n) for n in bases.number.tolist()]
+    both = Candidates.of([fresh, known.take(np.concatenate(others))])
+    base = np.concatenate([fresh.base, np.repeat(np.arange(len(others)), [len(k) for k in others])])
+    order = np.arange(len(base))
+    late = order[len(fresh) :]
+    order[late[np.lexsort((base[late], -both.target_log_p[late]))]] = late
+    first = grouped(bases.number[base], -order, np.ones(len(base), bool), JUDGED)
+    return base[first], both.take(first)
 
 
 def _log_odds(log_p: float) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import DOMAINS, FIGURE_1, make_model
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from masker.api import Masker
@@ -16,8 +16,7 @@ from masker.core.spans import Span
 from masker.core.surface import Replacement
 from masker.core.text import split_words
 from masker.errors import MaskerError
-from masker.search import coherence, editor, lexicon, race
-from masker.search.editor import SearchEditor
+from masker.search import asking, coherence, editor, lexicon, race
 from masker.search.lexicon import Lexicon
 from masker.search.ranking import doubles
 from masker.search.segments import LONGEST, Edited, Segment, split_segments
@@ -149,7 +148,7 @@ def test_further_candidates_are_for_the_words_that_have_to_go(masker: Masker) ->
 
     def around(misfits: tuple[tuple[float, int], ...], leftovers: tuple[int, ...]) -> set[Span]:
         draft = draft_of(segment, misfits=misfits, leftovers=leftovers)
-        return set(editor._misfitting(task, segment, draft, edited))
+        return set(asking.misfitting(task, segment, draft, edited))
 
     like = {Span(6, 7), Span(5, 7), Span(6, 8)}
     assert around((), (6,)) == around(((-1.0, 6),), ()) == like
@@ -160,14 +159,14 @@ def test_further_candidates_are_for_the_words_that_have_to_go(masker: Masker) ->
 def test_further_candidates_see_the_edits_before_them(masker: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
     task, _, _ = searching(masker)
     asked: list[str] = []
-    plain = SearchEditor._infiller
+    plain = asking.infill
 
-    def noted(self: SearchEditor, texts: Any, spans: Any) -> Any:
+    def noted(task: Any, texts: Any, spans: Any) -> Any:
         asked.extend(text.source for text in texts)
-        return plain(self, texts, spans)
+        return plain(task, texts, spans)
 
     monkeypatch.setattr(editor, "MISFIT", 0.0)
-    monkeypatch.setattr(SearchEditor, "_infiller", noted)
+    monkeypatch.setattr(asking, "infill", noted)
     source = "the food was terrible and we like it and the people ."
     style = Words([], ["terrible"])
     (rewrite,) = search_texts(task, style, [source], {**ONLY_STYLE, "max_edits": 2, "min_score": -1e9}, top=20)
@@ -302,7 +301,7 @@ ANY = with_style()
 VOCABULARY = ["the", "food", "was", "terrible", "and", "we", "like", "it", "good", "bad", "rude", "so", "not", ".", ","]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30, phases=[Phase.explicit, Phase.generate])  # to shrink it takes minutes
 @given(
     st.lists(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=9).map(" ".join), min_size=20, max_size=20),
     st.sampled_from([0.3, 0.6, 0.9]), st.sampled_from([1, 2, 3]), st.sampled_from([0, 5]), st.sampled_from([0.0, 9.0]),
@@ -319,6 +318,7 @@ def test_what_is_skipped_changes_nothing(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coherence, "SPOKEN", 0.0)  # nothing in a random model would speak more clearly
+        patch.setattr(race, "FINALISTS", 10_000)
         some = searched()
         patch.setattr(race, "ASKED", 10_000)
         patch.setattr(race, "LOOKED", 10_000)

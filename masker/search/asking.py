@@ -1,0 +1,79 @@
+"""What the masked LM is asked about: all spans of segments, and later those with words of drafts that have to go."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from masker.core.spans import Span, enumerate_spans
+from masker.core.task import Task
+from masker.core.text import Text
+from masker.search.drafts import Bases, Candidates
+from masker.search.infilling import Infiller
+from masker.search.pool import Pool, Spelling
+from masker.search.segments import Draft, Edited, Segment
+
+WORST = 3  # words of a draft that are filled anew, with its edits in place
+NARROW = 2  # words of the spans in which that is done
+
+
+class Asked:
+    """Spans that were asked about, and where they are in their segments."""
+
+    def __init__(self, infiller: Infiller, spans: Sequence[Sequence[tuple[int, int]]]) -> None:
+        self.infiller = infiller
+        self.span = np.array([pair for of_text in spans for pair in of_text], np.int64).reshape(-1, 2)
+
+    def candidates(self, pool: Pool, spelling: Spelling) -> Candidates:
+        """The infills that would change something."""
+        infiller, pool = self.infiller, pool.distinct()
+        pool = pool.take((pool.pieces != infiller.old[pool.row]).any(1))
+        words, count = spelling.words(pool.pieces, infiller.inside[pool.row])
+        old = infiller.old_t[pool.row], infiller.old_s[pool.row]
+        return Candidates(
+            pool.owner, self.span[pool.row], pool.pieces, words, count, pool.target_log_p, pool.source_log_p, *old
+        )
+
+
+def ask(task: Task, segments: Sequence[Segment]) -> Asked:
+    """All spans of segments; how likely single words are in the source domain is noted with the segments."""
+    spans = [
+        [span for span in enumerate_spans(s.text, task.frame.n_p, task.keep(s.text)) if s.has(span)] for s in segments
+    ]
+    infiller = infill(task, [segment.text for segment in segments], spans)
+    for k, segment in enumerate(segments):
+        likely = infiller.words_s[infiller.ends[k] : infiller.ends[k + 1]].tolist()
+        segment.before = {a: p for (a, b), p in zip(spans[k], likely, strict=True) if b == a + 1}
+    inner = [[(a - s.words.start, b - s.words.start) for a, b in of] for s, of in zip(segments, spans, strict=True)]
+    return Asked(infiller, inner)
+
+
+def ask_in_context(task: Task, bases: Bases) -> Asked:
+    """Spans of drafts that hold words that fit worst or still speak for the source domain, with the edits in place."""
+    spans, inner, edited = [], [], []
+    for segment, draft in bases.pairs:
+        assert draft
+        e = Edited(task, segment, draft.replacements)
+        wanted, first = misfitting(task, segment, draft, e), segment.words.start
+        edited.append(e.text)
+        spans.append(wanted)
+        inner.append([(e.old[a] - first, e.old[b - 1] + 1 - first) for a, b in wanted])
+    return Asked(infill(task, edited, spans), inner)
+
+
+def infill(task: Task, texts: Sequence[Text], spans: Sequence[Sequence[Span]]) -> Infiller:
+    return Infiller(
+        texts, spans, target=task.target, source=task.source, frame=task.frame, window=task.window,
+        allowed=task.allowed(), batch_tokens=task.batch_tokens,
+    )  # fmt: skip
+
+
+def misfitting(task: Task, segment: Segment, draft: Draft, edited: Edited) -> list[Span]:
+    """The spans of old words that hold one of the words that have to go."""
+    worst = {word for lost, word in draft.misfits[:WORST] if lost < 0} | {*draft.leftovers[:WORST]}
+    spans = enumerate_spans(edited.text, task.frame.n_p, task.keep(edited.text))
+    olds = ((span, [edited.old.get(j, -1) for j in range(span.start, span.stop)]) for span in spans)
+    return [
+        span for span, old in olds
+        if worst & {*old} and len(old) <= NARROW and -1 not in old and old[-1] - old[0] == len(old) - 1
+        and segment.has(Span(old[0], old[-1] + 1))
+    ]  # fmt: skip
