@@ -197,7 +197,7 @@ class Masker:
             return self.model.counterpart(to)
         domains = self.source_model.domains
         if len(domains) > 1:
-            raise MaskerError(f"the source model has the domains {', '.join(domains)}; choose one with `from`")
+            raise MaskerError(f"the source model has the domains {', '.join(domains)}; choose one with `from_`")
         return domains[0]
 
     def _checked(self, text: str, number: int | None) -> str:
