@@ -25,6 +25,9 @@ Forbid = Annotated[
 MinScore = Annotated[
     float | None, typer.Option("--min-score", help="Make an edit only if it scores above this [default: 0].")
 ]
+Exact = Annotated[
+    bool, typer.Option("--exact", help="In float32 alone: slower, and the same whatever is edited together.")
+]
 MaxWords = Annotated[int, typer.Option("--max-words", help="Refuse texts of more words than this.")]
 Device = Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1 ... [default: a GPU if there is one].")]
 Column = Annotated[

@@ -49,6 +49,7 @@ def edit(
     no_source_score: o.NoSourceScore = False,
     protect: o.Protect = None,
     forbid: o.Forbid = None,
+    exact: o.Exact = False,
     max_words: o.MaxWords = 2000,
     device: o.Device = None,
     resume: Resume = False,
@@ -58,8 +59,8 @@ def edit(
     What cannot be edited comes out unchanged, and is listed with its reason in out-failed-*.jsonl.
     """
     options = _options(method, strength, max_edits, min_score, no_source_score, protect, forbid)
-    _run(context, to, from_, model, source_model, max_words, options, input, output, format=format, column=column,
-         shards=shards, device=device, resume=resume)  # fmt: skip
+    _run(context, to, from_, model, source_model, max_words, options, input, output, exact=exact, format=format,
+         column=column, shards=shards, device=device, resume=resume)  # fmt: skip
 
 
 @beam.command("silver", context_settings=EXTRA)
@@ -108,12 +109,13 @@ def _options(
 
 def _run(
     context: typer.Context, to: str, from_: str | None, model: str | None, source_model: str | None, max_words: int,
-    options: dict[str, Any], input: list[str], output: str, *, silver: "SilverSettings | None" = None, **rest: Any,
+    options: dict[str, Any], input: list[str], output: str, *, exact: bool = False,
+    silver: "SilverSettings | None" = None, **rest: Any,
 ) -> None:  # fmt: skip
     from masker.scale.beam.files import run
     from masker.scale.job import Job
 
-    job = Job(to, from_, model, source_model, max_words, options)
+    job = Job(to, from_, model, source_model, max_words, options, exact)
     quiet = "--default_sdk_harness_log_level=WARNING"  # which a level that the user gives comes after
     counts = run(job, input, output, silver=silver, options=[quiet, *context.args], **rest)
     names = ("texts", "changed", "failed", *sorted(name for name in counts if name.startswith("silver_")), "shards")

@@ -5,6 +5,7 @@ import itertools
 import sys
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,6 +65,7 @@ def edit(
     no_source_score: o.NoSourceScore = False,
     protect: o.Protect = None,
     forbid: o.Forbid = None,
+    exact: o.Exact = False,
     max_words: o.MaxWords = 2000,
     column: o.Column = None,
     encoding: o.Encoding = "utf-8",
@@ -83,7 +85,7 @@ def edit(
         "method": method, "strength": strength, "max_edits": max_edits, "min_score": min_score, "top": top,
         "source_score": not no_source_score, "protect": protect, "forbid": o.words(forbid),
     }  # fmt: skip
-    job = _job(to, from_, model, source_model, max_words, options)
+    job = replace(_job(to, from_, model, source_model, max_words, options), exact=exact)
     records = read_records(file, column=column, encoding=encoding)
     if workers is None and not resume:
         _stream(job, records, format, out, device)

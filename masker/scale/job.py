@@ -16,7 +16,7 @@ from masker.data.formats import LINE_WRITERS
 class Job:
     """What is to be done with every text, in a form that can be sent to another process or machine.
 
-    `model` is a Masker or a student; `options` are those of Masker.edit_stream.
+    `model` is a Masker or a student; `options` are those of Masker.edit_stream; `exact` is float32 alone.
     """
 
     to: str
@@ -25,6 +25,7 @@ class Job:
     source_model: str | None = None
     max_words: int = 2000
     options: dict[str, Any] = field(default_factory=dict)
+    exact: bool = False
 
     def load(self, device: str | None = None) -> "LoadedJob":
         return LoadedJob(self, device)
@@ -45,7 +46,9 @@ class LoadedJob:
         else:
             from masker.api import Masker
 
-            masker = Masker.from_pretrained(job.model, job.source_model, device=device, max_words=job.max_words)
+            masker = Masker.from_pretrained(
+                job.model, job.source_model, device=device, max_words=job.max_words, exact=job.exact
+            )
             self.stream = lambda texts: masker.edit_stream(texts, job.to, job.from_, **job.options)
             self._edit([])  # an unknown domain or a bad option shows now
 

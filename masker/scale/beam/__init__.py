@@ -151,13 +151,14 @@ class EditTexts(beam.PTransform):
         model: str | None = None,
         source_model: str | None = None,
         max_words: int = 2000,
+        exact: bool = False,
         device: str | None = None,
         share: bool | None = None,
         **options: Any,
     ) -> None:
         super().__init__()
         gpu = device is not None and device.startswith("cuda")
-        job = Job(to, from_, model, source_model, max_words, options)
+        job = Job(to, from_, model, source_model, max_words, options, exact)
         share = gpu if share is None else share
         self.handler = EditHandler(job, device=device, share=share, budget=GPU_BUDGET if gpu else BUDGET)
 
