@@ -48,6 +48,7 @@ class ResumableFile:
     """OUT.part, open at the end of what is done, if there is anything left to do: a run may be found `complete`.
 
     `settings` tell one run from another: a run is only resumed with the same.
+
     With `line_per_record` every record of the input gives one line, so that the whole lines of the file say how far the
     run has come, whatever was lost of it; without, that is what the card says. With `keep_card` the card is OUT.json,
     and stays beside OUT; without, it is OUT.part.json, and goes.
@@ -74,6 +75,7 @@ class ResumableFile:
         self._file: BinaryIO | None = None
         self._saved, self._behind = 0.0, False  # when the card was, and whether it knows less than there is
         self._stack = ExitStack()
+        self._remedy = f"remove {self.card.name} and {self.path.name} to start anew"
 
     def __enter__(self) -> "ResumableFile":
         with writing(self.out):
@@ -94,8 +96,7 @@ class ResumableFile:
         found = self._whole_lines() if self.line_per_record else (known.lines if known else 0, 0)
         if not self.resume:
             if found[0] and not (finished and size is None):
-                remove = f"remove it and {self.path.name} to start anew"
-                raise MaskerError(f"{self.card} is of an unfinished run; continue it with --resume, or {remove}")
+                raise MaskerError(f"{self.card} is of an unfinished run; continue it with --resume, or {self._remedy}")
             known = None
         elif known is not None:
             self._check_settings(known)
@@ -125,18 +126,17 @@ class ResumableFile:
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError) as error:
-            raise MaskerError(f"{self.card} is not the state of a run ({error}); remove it to start anew") from error
+            raise MaskerError(f"{self.card} is not the state of a run ({error}); {self._remedy}") from error
 
     def _check_settings(self, known: RunState) -> None:
         for name, now in self.state.settings.items():
             if known.settings.get(name) != now:
                 was = f"{name.strip('_')} {json.dumps(known.settings.get(name))}, now {json.dumps(now)}"
-                remove = f"remove {self.card} and {self.path.name} to start anew"
-                raise MaskerError(f"the run was begun with {was}; resume it with the same, or {remove}")
+                raise MaskerError(f"the run was begun with {was}; resume it with the same, or {self._remedy}")
 
     def _check_size(self, path: Path) -> None:
         if (path.stat().st_size if path.is_file() else 0) < self.state.bytes:
-            raise MaskerError(f"{path} is gone or cut short; remove {self.card} to start anew")
+            raise MaskerError(f"{path} is gone or cut short; {self._remedy}")
 
     def _whole_lines(self) -> tuple[int, int]:
         """How many lines of OUT.part are whole, and where the last of them ends."""
@@ -175,7 +175,7 @@ class ResumableFile:
         if not (same and read >= self.lines):
             number = max(self.lines, known.lines)
             raise MaskerError(f"the first {number:,} lines of {source} are not those that the run was begun with; "
-                              f"give the same input, or remove {self.card} to start anew")  # fmt: skip
+                              f"give the same input, or {self._remedy}")  # fmt: skip
         self.state = replace(known, lines=self.lines, check=here, complete=False)
         return itertools.chain(again, remaining)
 
