@@ -43,6 +43,7 @@ _OTHERWISE = {
     "learning_rate": "lr",
     "metrics": "metric",
     "normalised": "no_normalise",
+    "out": "plot",
     "paper_dictionary": "paper_bleu_dict",
     "references": "reference",
     "source_score": "no_source_score",

@@ -112,11 +112,14 @@ def _run(
     options: dict[str, Any], input: list[str], output: str, *, exact: bool = False,
     silver: "SilverSettings | None" = None, **rest: Any,
 ) -> None:  # fmt: skip
-    from masker.scale.beam.files import run
+    from masker.scale.beam.files import last_words, run
     from masker.scale.job import Job
 
     job = Job(to, from_, model, source_model, max_words, options, exact)
     quiet = "--default_sdk_harness_log_level=WARNING"  # which a level that the user gives comes after
-    counts = run(job, input, output, silver=silver, options=[quiet, *context.args], **rest)
+    counts = run(
+        job, input, output, silver=silver, options=[quiet, *context.args],
+        on_death=lambda message: last_words(o.as_flags(message, context.command)), **rest,
+    )  # fmt: skip
     names = ("texts", "changed", "failed", *sorted(name for name in counts if name.startswith("silver_")), "shards")
     err.print(", ".join(f"{name.removeprefix('silver_')} {counts.get(name, 0):,}" for name in names))

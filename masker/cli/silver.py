@@ -38,6 +38,7 @@ MaxWords = Annotated[int, typer.Option("--max-words", help="Leave out texts of m
 
 @app.command()
 def silver(
+    context: typer.Context,
     corpus: Corpus,
     to: o.To,
     out: Out,
@@ -78,7 +79,7 @@ def silver(
     made_by = {"model": model, "source_model": source_model, "judge": judge and str(judge), "max_words": max_words}
     settings = SilverSettings(to, from_, synthetic, min_score, min_similarity, options, made_by)
     found = _write(settings, corpus, out, resume, encoding, device)
-    _print(found, out)
+    _print(found, out, context)
     if report:
         with writer(report) as sink:
             sink.write(json.dumps(found.to_dict(), indent=2) + "\n")
@@ -106,7 +107,7 @@ def _write(
         )  # fmt: skip
 
 
-def _print(report: "SilverReport", out: Path) -> None:
+def _print(report: "SilverReport", out: Path, context: typer.Context) -> None:
     from rich import box
     from rich.table import Table
 
@@ -116,7 +117,7 @@ def _print(report: "SilverReport", out: Path) -> None:
     for name, justify in (("lines", "right"), ("%", "right"), (f"of {report.lines:,}", "left")):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     counts = {f"kept in {out.name}": report.kept}
-    counts |= {f"dropped: {why}": report.dropped[name] for name, why in REASONS.items()}
+    counts |= {f"dropped: {o.as_flags(why, context.command)}": report.dropped[name] for name, why in REASONS.items()}
     for name, count in counts.items():
         table.add_row(f"{count:,}", f"{100 * count / max(report.lines, 1):.1f}", name)
     err.print(table, markup=False)

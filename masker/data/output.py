@@ -42,7 +42,7 @@ def locked(out: Path) -> Iterator[None]:
     try:
         lock.acquire(blocking=False)
     except Timeout as error:
-        raise MaskerError(f"another run is writing {out}; wait for it, or choose another --out") from error
+        raise MaskerError(f"another run is writing {out}; wait for it, or choose another `out`") from error
     try:
         yield
     finally:

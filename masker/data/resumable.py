@@ -96,7 +96,7 @@ class ResumableFile:
         found = self._whole_lines() if self.line_per_record else (known.lines if known else 0, 0)
         if not self.resume:
             if found[0] and not (finished and size is None):
-                raise MaskerError(f"{self.card} is of an unfinished run; continue it with --resume, or {self._remedy}")
+                raise MaskerError(f"{self.card} is of an unfinished run; continue it with `resume`, or {self._remedy}")
             known = None
         elif known is not None:
             self._check_settings(known)
@@ -131,7 +131,7 @@ class ResumableFile:
     def _check_settings(self, known: RunState) -> None:
         for name, now in self.state.settings.items():
             if known.settings.get(name) != now:
-                was = f"{name.strip('_')} {json.dumps(known.settings.get(name))}, now {json.dumps(now)}"
+                was = f"`{name}` {json.dumps(known.settings.get(name))}, now {json.dumps(now)}"
                 raise MaskerError(f"the run was begun with {was}; resume it with the same, or {self._remedy}")
 
     def _check_size(self, path: Path) -> None:

@@ -139,7 +139,7 @@ def edit_blocks(
 
 def _died(block: _Block | None, code: int | None) -> str:
     at = f" at lines {block.first + 1:,} to {block.first + len(block.records):,}" if block else ""
-    return f"{DEATHS} workers died{at} (exit code {code}); if it is -9, memory was short: use fewer --workers"
+    return f"{DEATHS} workers died{at} (exit code {code}); if it is -9, memory was short: use fewer `workers`"
 
 
 class _Worker:

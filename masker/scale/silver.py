@@ -26,10 +26,10 @@ SIDES = ("input", "target")
 COLUMNS = ("source", "target", "score", "similarity", "line", "edits")
 REASONS = {  # why a line gave no pair, in the order of the tests
     "blank": "no words",
-    "too_long": "more words than --max-words",
+    "too_long": "more words than `max_words`",
     "unchanged": "Masker changed nothing",
-    "score": "Score not above --min-score",
-    "similarity": "below --min-similarity",
+    "score": "Score not above `min_score`",
+    "similarity": "below `min_similarity`",
     "style": "not judged to be of the target domain",
 }
 GROUP = 256  # lines between two saved states, on a CPU

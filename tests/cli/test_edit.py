@@ -320,7 +320,7 @@ def test_resume_wants_the_same_input(edit_fails: Fails, here: Path) -> None:
     (here / "in.txt").write_bytes(b"".join(lines))
     arguments = ("in.txt", "--to", "positive", "--out", "out.txt", "--device", "cpu", "--max-words", "5", "--resume")
     assert "text 34 has 6 words" in edit_fails(*arguments, "--workers", "1")
-    assert 'begun with encoding "utf-8", now "latin-1"' in edit_fails(*arguments, "--encoding", "latin-1")
+    assert 'begun with --encoding "utf-8", now "latin-1"' in edit_fails(*arguments, "--encoding", "latin-1")
     (here / "in.txt").write_bytes(b"".join([b"it was terrible !\n", *lines[1:]]))
     assert "the first 32 lines of in.txt are not those that the run was begun with" in edit_fails(*arguments)
 
@@ -379,7 +379,7 @@ def test_latin_1(edit_fails: Fails, edit: Cli, here: Path) -> None:
     error = edit_fails("latin", "--to", "positive")
     assert "line 2" in error
     assert "byte 3 (0xe9)" in error
-    assert "--encoding latin-1" in error
+    assert "give the file's --encoding, e.g. latin-1" in error
     assert "café" in edit("latin", "--to", "positive", "--encoding", "latin-1", "--min-score", "99").text
     assert "encoding" in edit_fails("latin", "--to", "positive", "--encoding", "latin-99")
 

@@ -40,6 +40,10 @@ def test_parameters_are_told_as_options_of_the_verb(message: str, said: str) -> 
     assert as_flags(message, command("edit")) == said
 
 
+def test_a_file_to_write_has_another_name_in_explain() -> None:
+    assert as_flags("choose another `out`", command("explain")) == "choose another --plot"
+
+
 def test_every_other_name_is_that_of_an_option() -> None:
     def names(command: Any) -> set[str]:
         inner = getattr(command, "commands", {}).values()

@@ -34,6 +34,7 @@ def test_pairs_are_what_masker_edit_makes(silver: Cli, fitted: Path, here: Path)
     assert f"{len(expected)}" in result.err
     assert "kept in s.tsv" in result.err
     assert "dropped: Masker changed nothing" in result.err
+    assert "dropped: Score not above --min-score" in result.err
 
 
 def test_options(silver: Cli, here: Path) -> None:

@@ -135,7 +135,7 @@ def test_not_utf8_names_line_and_byte_and_remedy(tmp_path: Path) -> None:
     path.write_bytes("fine\nthe café\n".encode("latin-1"))
     message = refusal(path)
     assert "line 2: byte 7 (0xe9) is not utf-8" in message
-    assert "--encoding latin-1" in message
+    assert "give the file's `encoding`, e.g. latin-1" in message
 
 
 def test_not_utf16_is_an_error(tmp_path: Path) -> None:
@@ -209,11 +209,11 @@ class TestColumns:
 
     def test_several_columns_need_a_choice(self, tmp_path: Path, name: str, lines: list[str]) -> None:
         message = refusal(write(tmp_path / name, lines))
-        assert "say --column; known: title, body" in message
+        assert "say `column`; known: title, body" in message
 
 
 def test_plain_lines_have_no_column(tmp_path: Path) -> None:
-    assert "drop --column" in refusal(write(tmp_path / "corpus.txt", ["one"]), column="text")
+    assert "drop `column`" in refusal(write(tmp_path / "corpus.txt", ["one"]), column="text")
 
 
 def test_ragged_row_names_line_and_both_numbers(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_parquet_reads_as_the_others_do(tmp_path: Path) -> None:
 
 def test_parquet_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = as_parquet(tmp_path / "in.parquet", {"stars": [1], "title": ["a"], "body": ["b"]})
-    assert "say --column; known: title, body" in refusal(path)
+    assert "say `column`; known: title, body" in refusal(path)
     assert "no column 'text'; known: stars, title, body" in refusal(path, column="text")
     assert "row 1: column 'stars' holds int, not text" in refusal(path, column="stars")
     assert "No such file" in refusal(tmp_path / "missing.parquet")

@@ -29,7 +29,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with locked(out):
         with (
-            pytest.raises(MaskerError, match=r"another run is writing .*out; wait for it, or choose another --out"),
+            pytest.raises(MaskerError, match=r"another run is writing .*out; wait for it, or choose another `out`"),
             locked(out),
         ):
             pass

@@ -170,7 +170,7 @@ def test_without_resume(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(Killed):
         write(out, at_most=4, resume=False, **options)
     with pytest.raises(
-        MaskerError, match=r"out\S*\.json is of an unfinished run; continue it with --resume, or remove"
+        MaskerError, match=r"out\S*\.json is of an unfinished run; continue it with `resume`, or remove"
     ):
         write(out, resume=False, **options)
     assert write(out, **options) == 6

@@ -105,7 +105,7 @@ def test_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
 
 
 def test_lines_on_which_every_worker_dies(tmp_path: Path) -> None:
-    with pytest.raises(MaskerError, match=r"3 workers died at lines 97 to 101 .exit code -9.; .* fewer --workers"):
+    with pytest.raises(MaskerError, match=r"3 workers died at lines 97 to 101 .exit code -9.; .* fewer `workers`"):
         edit_file(JOB, [*LINES, "die\n"], tmp_path / "out", workers=2, device="cpu")
     edit_file(JOB, [*LINES, "live\n"], tmp_path / "out", workers=2, device="cpu", resume=True)
     assert (tmp_path / "out").read_bytes() == wanted([*LINES, "live\n"])
@@ -180,13 +180,13 @@ def test_what_is_refused(tmp_path: Path) -> None:
             edit_file(job, LINES, out, workers=1, device="cpu", **options)
 
     out = begun(tmp_path, wanted(LINES[:3]))
-    refused("unfinished run; continue it with --resume")
-    refused('begun with to "positive", now "negative"', Toy("negative"), resume=True)
-    refused('begun with format "lines", now "tsv"', format="tsv", resume=True)
-    refused('begun with source "", now "other.txt"', source="other.txt", resume=True)
-    refused('begun with column null, now "review"', column="review", resume=True)
-    refused('begun with encoding "utf-8", now "latin-1"', encoding="latin-1", resume=True)
-    refused('begun with options {}, now {"max_edits": 2}', Toy("positive", options={"max_edits": 2}), resume=True)
+    refused("unfinished run; continue it with `resume`")
+    refused('begun with `to` "positive", now "negative"', Toy("negative"), resume=True)
+    refused('begun with `format` "lines", now "tsv"', format="tsv", resume=True)
+    refused('begun with `source` "", now "other.txt"', source="other.txt", resume=True)
+    refused('begun with `column` null, now "review"', column="review", resume=True)
+    refused('begun with `encoding` "utf-8", now "latin-1"', encoding="latin-1", resume=True)
+    refused('begun with `options` {}, now {"max_edits": 2}', Toy("positive", options={"max_edits": 2}), resume=True)
     ours, theirs = multiprocessing.Pipe()
     other = multiprocessing.get_context("fork").Process(target=hold, args=(out, theirs))
     other.start()

@@ -249,9 +249,9 @@ def test_other_settings_or_another_corpus_are_not_mixed_in(tmp_path: Path) -> No
     corpus, out = long_corpus(tmp_path, 40), tmp_path / "s.tsv"
     interrupted(corpus, out)
     assert not out.exists()
-    with pytest.raises(MaskerError, match=r"begun with min_score null, now 0\.2"):
+    with pytest.raises(MaskerError, match=r"begun with `min_score` null, now 0\.2"):
         run(corpus, out, resume=True, min_score=0.2)
-    with pytest.raises(MaskerError, match="begun with judge false, now true"):
+    with pytest.raises(MaskerError, match="begun with `judge` false, now true"):
         run(corpus, out, resume=True, judge=PolarityJudge())
     text = corpus.read_text()
     corpus.write_text(text.replace("bad 0", "bad 9"))
@@ -267,7 +267,7 @@ def test_other_settings_or_another_corpus_are_not_mixed_in(tmp_path: Path) -> No
 def test_a_state_without_its_pairs(tmp_path: Path) -> None:
     corpus, out = long_corpus(tmp_path, 40), tmp_path / "s.tsv"
     interrupted(corpus, out)
-    with pytest.raises(MaskerError, match=r"s\.tsv\.json is of an unfinished run; continue it with --resume"):
+    with pytest.raises(MaskerError, match=r"s\.tsv\.json is of an unfinished run; continue it with `resume`"):
         run(corpus, out)
     (tmp_path / "s.tsv.part").write_text("")
     with pytest.raises(MaskerError, match="gone or cut short"):

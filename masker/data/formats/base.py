@@ -59,7 +59,7 @@ class LineWriter(Writer):
 def text_of(value: Any, where: str, column: str) -> str:
     if value is not None and not isinstance(value, str):
         kind = type(value).__name__
-        raise MaskerError(f"{where}: column '{column}' holds {kind}, not text; choose another --column")
+        raise MaskerError(f"{where}: column '{column}' holds {kind}, not text; choose another `column`")
     return value or ""
 
 
@@ -68,7 +68,7 @@ def default_column(path: Path, columns: Sequence[str]) -> str:
         return "text"
     if len(columns) == 1:
         return columns[0]
-    raise MaskerError(f"which column of {path} is the text? say --column; known: {', '.join(columns) or 'none'}")
+    raise MaskerError(f"which column of {path} is the text? say `column`; known: {', '.join(columns) or 'none'}")
 
 
 def unknown_column(where: str, column: str, columns: Sequence[str]) -> MaskerError:

@@ -23,7 +23,7 @@ def numbered_lines(path: Path, encoding: str | None = "utf-8") -> Iterator[tuple
     try:
         newline = "\n".encode(name)
     except (LookupError, ValueError) as error:
-        raise MaskerError(f"unknown encoding '{name}'; use one that Python knows, e.g. --encoding latin-1") from error
+        raise MaskerError(f"unknown encoding '{name}'; use one that Python knows, e.g. latin-1") from error
     # Where a newline is one byte, lines can be decoded one by one and an error knows its place; in UTF-16 it is not.
     decode = _decode_lines if newline == b"\n" else _decode_stream
     try:
@@ -53,7 +53,7 @@ def _decode_lines(path: Path, stream: IO[bytes], encoding: str | None) -> Iterat
             # Most binary files break UTF-8 a little before their first NUL byte.
             _refuse_binary(path, number, raw + stream.read(2**16), encoding)
             bad = f"byte {error.start} (0x{raw[error.start]:02x}) is not {encoding or 'utf-8'}"
-            hint = "give the file's encoding, e.g. --encoding latin-1" if encoding else "convert it, e.g. with iconv"
+            hint = "give the file's `encoding`, e.g. latin-1" if encoding else "convert it, e.g. with iconv"
             raise MaskerError(f"{path}, line {number}: {bad}; {hint}") from error
         _refuse_binary(path, number, raw, encoding)
         yield number, line
@@ -65,10 +65,10 @@ def _decode_stream(path: Path, stream: IO[bytes], encoding: str | None) -> Itera
         for number, line in enumerate(io.TextIOWrapper(stream, encoding, newline="\n"), 1):
             yield number, line
     except UnicodeError as error:  # it was decoded block by block, so the line is known only roughly
-        raise MaskerError(f"{path} is not {encoding} text after line {number}; try another --encoding") from error
+        raise MaskerError(f"{path} is not {encoding} text after line {number}; try another `encoding`") from error
 
 
 def _refuse_binary(path: Path, number: int, raw: bytes, encoding: str | None) -> None:
     if b"\0" in raw:
-        hint = "give a text file" + (", or --encoding utf-16 if it is one" if encoding else "")
+        hint = "give a text file" + (", or `encoding` utf-16 if it is one" if encoding else "")
         raise MaskerError(f"{path} is binary (a NUL byte in or soon after line {number}); {hint}")

@@ -34,7 +34,7 @@ class Lines(_TextFormat, LineWriter):
 
     def parse(self, path: Path, lines: Numbered, column: str | None) -> Iterator[Record]:
         if column is not None:
-            hint = "drop --column, or name it .jsonl, .csv, .tsv or .parquet"
+            hint = "drop `column`, or name it .jsonl, .csv, .tsv or .parquet"
             raise MaskerError(f"{path} is read as plain lines, which have no column '{column}'; {hint}")
         for _, line in lines:
             yield as_record(line)

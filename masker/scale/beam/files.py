@@ -9,7 +9,7 @@ import json
 import os
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -127,6 +127,11 @@ def _bare(outcome: Any) -> dict[str, str]:
 # -- a run -------------------------------------------------------------------------------------------------------------
 
 
+def last_words(message: str) -> None:
+    """A line on stderr, written at once: what is buffered would be lost with the process."""
+    os.write(2, f"masker: {message}\n".encode())
+
+
 def run(
     job: Job,
     inputs: Sequence[str],
@@ -139,8 +144,12 @@ def run(
     device: str | None = None,
     resume: bool = False,
     options: Sequence[str] = (),
+    on_death: Callable[[str], None] = last_words,
 ) -> dict[str, int]:
-    """Edit files on the runner that `options`, Beam's own, name. Gives Masker's counters, and `shards` written."""
+    """Edit files on the runner that `options`, Beam's own, name. Gives Masker's counters, and `shards` written.
+
+    Where a worker of Beam's local runner is killed, the process ends; `on_death` is told before it does.
+    """
     ending = os.path.splitext(output)[1].lower()
     by_ending = {suffix: name for name, writer in WRITERS.items() for suffix in writer.suffixes}
     format = format or by_ending.get(ending, ending)
@@ -157,7 +166,7 @@ def run(
     if todo:
         _check(job)
         _begin(target, made)
-        with _worker_deaths():
+        with _worker_deaths(on_death):
             pipeline = beam.Pipeline(options=pipeline_options)
             fields = {name: value for name, value in vars(job).items() if name != "options"}
             edit = EditTexts(device=device, **fields, **job.options)
@@ -165,9 +174,8 @@ def run(
             edited.edited | beam.ParDo(_Write(target))
             result = pipeline.run()
             if result.wait_until_finish() not in (None, PipelineState.DONE):
-                raise MaskerError(
-                    f"the pipeline ended as {result.state}; see the runner's log, and go on with --resume"
-                )
+                state = f"the pipeline ended as {result.state}"
+                raise MaskerError(f"{state}; see the runner's log, and go on with `resume`")
         found = result.metrics().query(MetricsFilter().with_namespace("masker"))["counters"]
         counts = {m.key.metric.name: m.result for m in found}
     with suppress(Exception):
@@ -181,7 +189,7 @@ def _remaining(blocks: list[Block], target: Shards, made: dict[str, Any], resume
     there = {file.path for file in FileSystems.match([f"{prefix}-*-of-*{ending}"])[0].metadata_list}
     there = {path for path in there if not path.startswith(f"{prefix}-failed-")}
     if there and not resume:
-        raise MaskerError(f"{min(there)} is there already; go on with --resume, or remove it and its like")
+        raise MaskerError(f"{min(there)} is there already; go on with `resume`, or remove it and its like")
     if there:
         if not FileSystems.exists(target.card):
             raise MaskerError(f"{target.card} is missing, so it is not known how {min(there)} was made; remove both")
@@ -209,12 +217,15 @@ def _check(job: Job) -> None:
 class _worker_deaths:
     """Beam's local runner waits forever for a worker that was killed. Here that ends the run, with one line."""
 
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.tell = tell
+
     def __enter__(self) -> None:
         self.before = threading.excepthook
 
         def hook(args: threading.ExceptHookArgs) -> None:
             if "Worker subprocess exited" in str(args.exc_value):
-                os.write(2, b"masker: a worker died; what is done is kept: go on with --resume\n")
+                self.tell("a worker died; what is done is kept: go on with `resume`")
                 os._exit(1)
             self.before(args)
 
