@@ -13,7 +13,7 @@ from torch import Tensor
 
 from masker.core.vocabulary import Vocabulary
 from masker.data.corpora import hold_out
-from masker.errors import MaskerError
+from masker.errors import MaskerError, unknown
 from masker.model.padded_mlm import PaddedMLM
 from masker.students.base import Pair, Student, StudentSettings
 from masker.students.network import load_shape, load_weights, save_weights
@@ -76,7 +76,7 @@ class TorchStudent(Student):
         parameters = inspect.signature(cls._create).parameters.values()
         known = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
         if wrong := next((name for name in options if name not in known), None):
-            raise MaskerError(f"a {cls.kind} has no option '{wrong}'; known: {', '.join(known) or 'none'}")
+            raise unknown(f"option of a {cls.kind}", wrong, known)
         return cls._create(base, pairs, settings or StudentSettings(), **options)
 
     @classmethod

@@ -125,7 +125,7 @@ def test_columns(edit: Cli, edit_fails: Fails, here: Path) -> None:
     lines = edit("in.csv", "--to", "positive", "--column", "review").text
     assert lines == record["text"].replace("\n", " ") + "\n"  # a text stays a line
     assert "say --column; known: id, review" in edit_fails(*arguments)
-    assert "no column 'text'; known: id, review" in edit_fails(*arguments, "--column", "text")
+    assert "unknown column 'text'; known: id, review" in edit_fails(*arguments, "--column", "text")
     assert "drop --column" in edit_fails("negative.txt", "--to", "positive", "--column", "text")
     assert "drop --column" in edit_fails("--to", "positive", "--column", "text", stdin=b"x")
 

@@ -185,7 +185,7 @@ def test_bad_archive(tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]
         ('["one"]', "not a JSON object"),
         ('{"text": 5}', "column 'text' holds int"),
         ('{"text": "\\ud83d"}', "surrogate"),
-        ('{"body": "one"}', "no column 'text'; known: body"),
+        ('{"body": "one"}', "unknown column 'text'; known: body"),
     ],
 )
 def test_bad_json_names_the_line(tmp_path: Path, line: str, complaint: str) -> None:
@@ -205,7 +205,8 @@ def test_bad_json_names_the_line(tmp_path: Path, line: str, complaint: str) -> N
 class TestColumns:
     def test_unknown_column_lists_the_known(self, tmp_path: Path, name: str, lines: list[str]) -> None:
         message = refusal(write(tmp_path / name, lines), column="review")
-        assert message.endswith("no column 'review'; known: title, body")
+        assert message.endswith("unknown column 'review'; known: title, body")
+        assert refusal(tmp_path / name, column="titel").endswith("body; did you mean 'title'?")
 
     def test_several_columns_need_a_choice(self, tmp_path: Path, name: str, lines: list[str]) -> None:
         message = refusal(write(tmp_path / name, lines))
@@ -298,13 +299,14 @@ def test_parquet_reads_as_the_others_do(tmp_path: Path) -> None:
 def test_parquet_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = as_parquet(tmp_path / "in.parquet", {"stars": [1], "title": ["a"], "body": ["b"]})
     assert "say `column`; known: title, body" in refusal(path)
-    assert "no column 'text'; known: stars, title, body" in refusal(path, column="text")
+    assert "unknown column 'text'; known: stars, title, body" in refusal(path, column="text")
     assert "row 1: column 'stars' holds int, not text" in refusal(path, column="stars")
     assert "No such file" in refusal(tmp_path / "missing.parquet")
     bad = write(tmp_path / "bad.parquet", ["no parquet at all"])
     assert "not a whole Parquet file" in refusal(bad)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MaskerError, match=r"need pyarrow; pip install 'masker-nlp\[parquet\]'"):
+    needs = r"a Parquet file needs packages that are not installed; pip install 'masker-nlp\[parquet\]'"
+    with pytest.raises(MaskerError, match=needs):
         list(read_corpus(path))
 
 

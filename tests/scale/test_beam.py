@@ -206,3 +206,10 @@ def test_a_model_out_of_an_object_store(model_folder: Path, tmp_path: Path) -> N
 def test_importing_masker_imports_no_beam() -> None:
     code = "import sys, masker, masker.cli.beam; sys.exit(any(m in sys.modules for m in ('apache_beam', 'torch')))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_without_beam_an_error_names_the_extra() -> None:
+    code = "import sys; sys.modules['apache_beam'] = None; import masker.scale.beam"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    said = "editing with Apache Beam needs packages that are not installed; pip install 'masker-nlp[beam]'"
+    assert done.stderr.endswith(f"MaskerError: {said}\n")

@@ -109,8 +109,10 @@ def test_a_stream_is_cut_to_suit_the_device(base: Path) -> None:
 
 def test_options_are_those_of_the_kind(base: Path) -> None:
     assert Marker.create(base, [], settings=SETTINGS, mark="?").mark == "?"
-    with pytest.raises(MaskerError, match="a marker has no option 'beams'; known: mark"):
+    with pytest.raises(MaskerError, match="unknown option of a marker 'beams'; known: mark"):
         Marker.create(base, [], settings=SETTINGS, beams=3)
+    with pytest.raises(MaskerError, match="did you mean 'mark'"):
+        Marker.create(base, [], settings=SETTINGS, marks="?")
 
 
 @pytest.mark.parametrize("pairs", [0, 1, 63, 64, 65, 130])

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from masker.errors import MaskerError
+from masker.errors import MaskerError, unknown
 
 Result = tuple[Mapping[str, Any], str]  # what became of a text, and the end of the line that it came from
 
@@ -72,4 +72,4 @@ def default_column(path: Path, columns: Sequence[str]) -> str:
 
 
 def unknown_column(where: str, column: str, columns: Sequence[str]) -> MaskerError:
-    return MaskerError(f"{where}: no column '{column}'; known: {', '.join(columns)}")
+    return MaskerError(f"{where}: {unknown('column', column, columns)}")

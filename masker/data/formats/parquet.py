@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from masker.data.formats.base import Format, Record, Result, Writer, default_column, text_of, unknown_column
-from masker.errors import MaskerError
+from masker.errors import MaskerError, missing
 
 
 class Parquet(Format, Writer):
@@ -63,5 +63,5 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise MaskerError("Parquet files need pyarrow; pip install 'masker-nlp[parquet]'") from error
+        raise missing("parquet", "a Parquet file") from error
     return pyarrow, parquet

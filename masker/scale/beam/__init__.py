@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from masker.core.edits import Rewrite
-from masker.errors import MaskerError
+from masker.errors import MaskerError, missing
 from masker.scale.job import Job, LoadedJob, one_thread
 
 try:
@@ -20,7 +20,7 @@ try:
     from apache_beam.metrics import Metrics
     from apache_beam.ml.inference.base import ModelHandler, RunInference
 except ImportError as error:
-    raise MaskerError("Apache Beam is not installed; pip install 'masker-nlp[beam]'") from error
+    raise missing("beam", "editing with Apache Beam") from error
 
 BUDGET = 32_768  # tokens of masked input in a group of texts: about 25 sentences
 GPU_BUDGET = 1_048_576
