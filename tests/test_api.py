@@ -177,8 +177,8 @@ def test_a_long_text_is_edited_without_being_cut(masker: Masker) -> None:
         ({"to": "positive", "from_": "x"}, "unknown domain 'x'; known: negative, positive"),
         ({"to": "positive", "from_": "positive"}, "name two different domains"),
         ({"to": "positive", "protect": "("}, "no valid pattern"),
-        ({"to": "positive", "max_edits": 0}, "max_edits is 0"),
-        ({"to": "positive", "top": -1}, "top -1"),
+        ({"to": "positive", "max_edits": 0}, "`max_edits` is 0"),
+        ({"to": "positive", "top": -1}, "`top` -1"),
     ],
 )
 def test_wrong_arguments(masker: Masker, arguments: dict[str, Any], message: str) -> None:

@@ -31,7 +31,7 @@ class PaperSettings:
 
     def __post_init__(self) -> None:
         if self.max_edits < 1 or self.top < 0:
-            raise MaskerError(f"max_edits is {self.max_edits} and top {self.top}: need at least 1 and 0")
+            raise MaskerError(f"`max_edits` is {self.max_edits} and `top` {self.top}: need at least 1 and 0")
 
 
 class Scorer(Protocol):

@@ -84,7 +84,9 @@ class Settings:
         if self.domain_as not in ("token", "embedding"):
             raise unknown("way to tell the domain", self.domain_as, ["token", "embedding"])
         if self.n_p < 1 or self.window < 4 * self.n_p:
-            raise MaskerError(f"n_p is {self.n_p} and window {self.window}: need n_p >= 1 and window >= 4 n_p")
+            raise MaskerError(
+                f"`n_p` is {self.n_p} and `window` {self.window}: need `n_p` >= 1 and `window` >= 4 times `n_p`"
+            )
 
         self.search = {to: {_RENAMED.get(k, k): v for k, v in knobs.items()} for to, knobs in self.search.items()}
         for knobs in self.search.values():

@@ -55,7 +55,7 @@ class SilverSettings:
         if self.synthetic not in SIDES:
             raise unknown("side", self.synthetic, list(SIDES))
         if not 0 <= self.min_similarity <= 1:
-            raise MaskerError(f"min_similarity is {self.min_similarity}; it must be between 0 and 1")
+            raise MaskerError(f"`min_similarity` is {self.min_similarity}; it must be between 0 and 1")
 
 
 @dataclass(frozen=True)

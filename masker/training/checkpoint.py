@@ -52,12 +52,13 @@ def load(out: Path, model: PaddedMLM, optimizer: Any, fingerprint: dict[str, Any
 
     found = sorted((out / FOLDER).glob("step-*"))
     if not found:
-        raise MaskerError(f"there is no checkpoint to resume in {out}; start a new run, without resume")
+        raise MaskerError(f"there is no checkpoint to resume in {out}; start a new run, without `resume`")
     with one_line(f"cannot resume from {found[-1]}"):
         saved = json.loads((found[-1] / "state.json").read_text("utf-8"))
         now, then = json.loads(json.dumps(fingerprint)), saved["run"]
         if other := [key for key in now if now[key] != then.get(key)]:
-            raise MaskerError(f"the run in {out} was started with other {', '.join(other)}; resume it with the same")
+            names = ", ".join(f"`{key}`" for key in other)
+            raise MaskerError(f"the run in {out} was started with other {names}; resume it with the same")
         _load_weights(model, load_file(found[-1] / "model.safetensors"))
         _load_moments(optimizer, load_file(found[-1] / "optimizer.safetensors"))
         return State.from_dict(saved["state"])

@@ -144,7 +144,7 @@ def prepare(
     room = model.max_length - len(model.frame.start) - len(model.frame.end) - 1  # 1: the domain's token
     room = int((room - n_p / 2) / (1 + n_p / max(1, segment(n_p)))) if spans else room - n_p  # the rest is for masks
     if window is not None and window > room:
-        raise MaskerError(f"window is {window}, but the model has room for {room} pieces and the masks of a span")
+        raise MaskerError(f"`window` is {window}, but the model has room for {room} pieces and the masks of a span")
     chosen = Settings(n_p=n_p, window=min(old.window, room) if window is None else window)
     chosen.made = [] if size else list(old.made)
     return PaddedMLM(model.mlm, model.vocabulary, chosen)

@@ -129,7 +129,7 @@ def _evaluate(task: Task, state: State) -> bool | None:
 
 def _finite(loss: float, step: int, lr: float) -> float:
     if not math.isfinite(loss):
-        raise MaskerError(f"the loss is {loss} after step {step}; lower lr, it is {lr:g}")
+        raise MaskerError(f"the loss is {loss} after step {step}; lower `lr`, it is {lr:g}")
     return loss
 
 

@@ -185,7 +185,7 @@ def _accelerator(precision: str) -> Any:
     try:
         return Accelerator(mixed_precision="no" if precision == "fp32" else precision)
     except ValueError as error:  # fp16 on a CPU, or a second precision in one process
-        raise MaskerError(f"cannot train with the precision {precision}: {error}") from error
+        raise MaskerError(f"cannot train with `precision` {precision}: {error}") from error
 
 
 def _fingerprint(

@@ -19,7 +19,7 @@ def require(
         (value < below, "finite" if below == math.inf else f"below {below:g}"),
     ):
         if not holds:
-            raise MaskerError(f"{name} is {value} but must be {bound}")
+            raise MaskerError(f"`{name}` is {value} but must be {bound}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +86,6 @@ class TrainSettings(LoopSettings):
         """How many of a step's rows a process computes at a time."""
         parts = self.accumulate * processes
         if self.batch_size % parts:
-            of = f"accumulate {self.accumulate}" + (f" x {processes} processes" if processes > 1 else "")
-            raise MaskerError(f"batch_size is {self.batch_size} but must be a multiple of {parts} ({of})")
+            of = f"`accumulate` {self.accumulate}" + (f" x {processes} processes" if processes > 1 else "")
+            raise MaskerError(f"`batch_size` is {self.batch_size} but must be a multiple of {parts} ({of})")
         return self.batch_size // parts

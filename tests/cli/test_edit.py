@@ -424,8 +424,8 @@ def test_a_line_longer_than_the_window(edit: Cli) -> None:
         (["--to", "positive", "--from", "positive"], "two different domains"),
         (["--to", "positive", "--format", "xml"], "known: lines, tsv, jsonl"),
         (["--to", "positive", "--protect", "("], "'(' is no valid pattern"),
-        (["--to", "positive", "--max-edits", "0"], "max-edits is 0"),
-        (["--to", "positive", "--top", "-1"], "top is -1"),
+        (["--to", "positive", "--max-edits", "0"], "--max-edits is 0"),
+        (["--to", "positive", "--top", "-1"], "--top is -1"),
     ],
 )
 def test_bad_options(edit_fails: Fails, arguments: list[str], named: str) -> None:

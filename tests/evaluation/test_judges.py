@@ -111,9 +111,9 @@ def test_errors_name_the_remedy(tmp_path: Path) -> None:
         Judge.fit(CORPORA, dev={"negative": ["bad"]})
     with pytest.raises(MaskerError, match="'negative' has no lines"):
         Judge.fit(CORPORA | {"negative": []}, dev=DEV)
-    with pytest.raises(MaskerError, match="give its folder as base"):
+    with pytest.raises(MaskerError, match="give its folder as `base`"):
         Judge.fit(CORPORA, kind="transformer")
-    with pytest.raises(MaskerError, match=r"^lr is 0 but must be above 0$"):
+    with pytest.raises(MaskerError, match=r"^`lr` is 0 but must be above 0$"):
         Training(lr=0)
 
 

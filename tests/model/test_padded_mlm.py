@@ -126,7 +126,7 @@ def test_more_domains_than_embeddings_make_the_model_grow(family: str) -> None:
 
 @pytest.mark.parametrize(("n_p", "window"), [(0, 64), (4, 15)])
 def test_settings_are_checked(n_p: int, window: int) -> None:
-    with pytest.raises(MaskerError, match=f"n_p is {n_p} and window {window}"):
+    with pytest.raises(MaskerError, match=f"`n_p` is {n_p} and `window` {window}"):
         Settings(n_p=n_p, window=window)
 
 

@@ -298,7 +298,7 @@ def test_bad_places_and_judges(corpus: Path, tmp_path: Path) -> None:
         run(corpus, tmp_path / "no" / "s.tsv")
     with pytest.raises(MaskerError, match="no plain file"):
         run(corpus, tmp_path)
-    with pytest.raises(MaskerError, match="min_similarity is 2"):
+    with pytest.raises(MaskerError, match="`min_similarity` is 2"):
         run(corpus, tmp_path / "s.tsv", min_similarity=2)
     with pytest.raises(MaskerError, match="unknown domain of the judge 'formal'; known: negative, positive"):
         write_silver(Stub(), corpus, tmp_path / "s", SilverSettings(to="formal"), judge=PolarityJudge())  # type: ignore[arg-type]

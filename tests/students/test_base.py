@@ -23,7 +23,7 @@ from masker.students.base import (
      ("max_length", 0), ("seed", -1), ("weight_decay", -0.1), ("dropout", 1), ("warmup", -0.1), ("held_out", 1.5)],
 )  # fmt: skip
 def test_settings_that_cannot_be_are_refused_by_name(name: str, value: float) -> None:
-    with pytest.raises(MaskerError, match=f"^{name} is {value}"):
+    with pytest.raises(MaskerError, match=f"^`{name}` is {value}"):
         StudentSettings(**{name: value})
 
 

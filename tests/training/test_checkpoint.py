@@ -106,7 +106,7 @@ def test_a_broken_checkpoint_is_one_line(model: PaddedMLM, tmp_path: Path) -> No
 
 def test_other_data_or_settings_are_refused(model: PaddedMLM, tmp_path: Path) -> None:
     checkpoint.save(tmp_path, model, adam(model), State(step=1), {"data": "x", "lr": 0.1, "steps": 5}, best=True)
-    with pytest.raises(MaskerError, match="was started with other lr, steps; resume it with the same"):
+    with pytest.raises(MaskerError, match="was started with other `lr`, `steps`; resume it with the same"):
         checkpoint.load(tmp_path, model, adam(model), {"data": "x", "lr": 0.2, "steps": 6})
 
 

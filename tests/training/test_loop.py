@@ -130,7 +130,7 @@ def test_a_loss_that_explodes_is_one_line() -> None:
     settings = LoopSettings(steps=20, lr=0.001, eval_every=20)
     nan = torch.tensor(torch.nan, requires_grad=True)
     task = RowsTask(Number(), np.array([1, 2]), lambda rows, longest: nan, None, torch.device("cpu"))
-    with pytest.raises(MaskerError, match=r"the loss is nan after step 10; lower lr, it is 0\.001"):
+    with pytest.raises(MaskerError, match=r"the loss is nan after step 10; lower `lr`, it is 0\.001"):
         teach(task, settings)
 
 

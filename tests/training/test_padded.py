@@ -158,7 +158,7 @@ def test_metrics_and_events(run: Any, tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_no_number_stops_it(run: Any, tmp_path: Path) -> None:
-    with pytest.raises(MaskerError, match=r"the loss is nan after step \d+; lower lr, it is 1e\+30"):
+    with pytest.raises(MaskerError, match=r"the loss is nan after step \d+; lower `lr`, it is 1e\+30"):
         run("x", replace(SHORT, lr=1e30, clip=1e30))
 
 
@@ -173,7 +173,7 @@ def test_nothing_to_train_on_or_to_measure_with(base: Path, tmp_path: Path) -> N
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU can do fp16")
 def test_fp16_needs_a_gpu(run: Any) -> None:
-    with pytest.raises(MaskerError, match="cannot train with the precision fp16"):
+    with pytest.raises(MaskerError, match="cannot train with `precision` fp16"):
         run("x", replace(SHORT, precision="fp16"))
 
 

@@ -27,16 +27,16 @@ def test_settings_are_checked_and_errors_name_the_parameter_and_both_numbers(
     settings: type[LoopSettings], wrong: dict[str, Any]
 ) -> None:
     ((name, value),) = wrong.items()
-    with pytest.raises(MaskerError, match=rf"^{name} is {value} but must be (finite|(above|below|at least) \d)$"):
+    with pytest.raises(MaskerError, match=rf"^`{name}` is {value} but must be (finite|(above|below|at least) \d)$"):
         settings(**wrong)
 
 
 def test_a_batch_is_shared_equally() -> None:
     assert TrainSettings(batch_size=24, accumulate=3).part() == 8
     assert TrainSettings(batch_size=24, accumulate=3).part(2) == 4
-    with pytest.raises(MaskerError, match=r"^batch_size is 8 but must be a multiple of 3 \(accumulate 3\)$"):
+    with pytest.raises(MaskerError, match=r"^`batch_size` is 8 but must be a multiple of 3 \(`accumulate` 3\)$"):
         TrainSettings(batch_size=8, accumulate=3)
-    with pytest.raises(MaskerError, match=r"^batch_size is 9 but must be a multiple of 6 \(accumulate 3 x 2 process"):
+    with pytest.raises(MaskerError, match=r"^`batch_size` is 9 but must be a multiple of 6 \(`accumulate` 3 x 2 proc"):
         TrainSettings(batch_size=9, accumulate=3).part(2)
 
 
@@ -49,5 +49,5 @@ def test_bounds() -> None:
     require("phrases", 0, at_least=0)
     require("share", 0.5, above=0, below=1)
     for bounds in ({"above": 3}, {"at_least": 4}, {"below": 3}):
-        with pytest.raises(MaskerError, match=r"^phrases is 3 but must be "):
+        with pytest.raises(MaskerError, match=r"^`phrases` is 3 but must be "):
             require("phrases", 3, **bounds)

@@ -103,7 +103,7 @@ class Judge(ABC):
         made = _kind(kind)
         if len(corpora) < 2:
             raise MaskerError(
-                f"a judge needs at least two domains, but corpora has {len(corpora)}; give the texts of more"
+                f"a judge needs at least two domains, but `corpora` has {len(corpora)}; give the texts of more"
             )
         if dev is None:
             corpora, dev = _split(corpora, training.seed)

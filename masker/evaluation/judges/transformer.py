@@ -34,7 +34,7 @@ class TransformerJudge(Judge):
         cls, train: Labelled, dev: Labelled, domains: tuple[str, ...], training: Training, on_step: OnStep | None
     ) -> tuple[Judge, dict[str, Any]]:
         if training.base is None:
-            raise MaskerError("a transformer judge needs an encoder to start from; give its folder as base")
+            raise MaskerError("a transformer judge needs an encoder to start from; give its folder as `base`")
         torch.manual_seed(training.seed)
         names = {"id2label": dict(enumerate(domains)), "label2id": {domain: i for i, domain in enumerate(domains)}}
         judge = cls._open(training.base, device=training.device, num_labels=len(domains), **names)

@@ -89,7 +89,7 @@ class Bert2Bert(TorchStudent):
     def _lesson(self, train: Sequence[Pair], held: Sequence[Pair], settings: StudentSettings) -> Lesson:
         examples, held_out = self._examples(train), self._examples(held)
         if not examples.lengths:
-            raise MaskerError(f"all {len(train)} pairs are longer than {self.max_length} pieces; raise max_length")
+            raise MaskerError(f"all {len(train)} pairs are longer than {self.max_length} pieces; raise `max_length`")
         return Lesson(examples, held_out, {"too_long": len(train) - len(examples.lengths)})
 
     def _examples(self, pairs: Sequence[Pair]) -> WriterExamples:
@@ -146,7 +146,7 @@ def _warm_started(mlm: Any) -> Any:
     from transformers import BertLMHeadModel, BertModel, EncoderDecoderModel
 
     if mlm.config.model_type != "bert":
-        raise MaskerError(f"a bert2bert starts from a BERT, not from {mlm.config.model_type}; give another base")
+        raise MaskerError(f"a bert2bert starts from a BERT, not from {mlm.config.model_type}; give another `base`")
     encoder, as_decoder = BertModel(copy.deepcopy(mlm.config)), copy.deepcopy(mlm.config)
     encoder.load_state_dict(mlm.base_model.state_dict(), strict=False)  # it has a pooler besides, which goes unused
     as_decoder.is_decoder = as_decoder.add_cross_attention = True

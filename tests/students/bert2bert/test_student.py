@@ -108,5 +108,5 @@ def test_other_architectures_and_wrong_options_are_refused(tmp_path: Path, base:
         Bert2Bert.create(tmp_path, [], settings=SETTINGS)
     with pytest.raises(MaskerError, match="unknown option of a bert2bert 'phrases'; known: beams"):
         Bert2Bert.create(base, [], settings=SETTINGS, phrases=3)
-    with pytest.raises(MaskerError, match="beams is 0"):
+    with pytest.raises(MaskerError, match="`beams` is 0"):
         Bert2Bert.create(base, [], settings=SETTINGS, beams=0)

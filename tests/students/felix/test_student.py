@@ -125,5 +125,5 @@ def test_learns_a_rewriting_and_is_saved_whole(tmp_path: Path, base: Path) -> No
 def test_wrong_options(model_folder: Path) -> None:
     with pytest.raises(MaskerError, match="unknown option of a felix 'phrases'; known: max_inserted"):
         FelixInsert.create(model_folder, [], settings=SETTINGS, phrases=3)
-    with pytest.raises(MaskerError, match="max_inserted is 0"):
+    with pytest.raises(MaskerError, match="`max_inserted` is 0"):
         FelixInsert.create(model_folder, [], settings=SETTINGS, max_inserted=0)

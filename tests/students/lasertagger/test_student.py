@@ -207,7 +207,7 @@ def test_a_swap_counts_only_where_the_first_of_two_sentences_ends(base: Path) ->
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"decoder": "beam"}, "unknown decoder 'beam'"), ({"phrases": -1}, "phrases is -1"), ({"beams": 2}, "'beams'")],
+    [({"decoder": "beam"}, "unknown decoder 'beam'"), ({"phrases": -1}, "`phrases` is -1"), ({"beams": 2}, "'beams'")],
 )
 def test_bad_options_are_refused(base: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises(MaskerError, match=said):
