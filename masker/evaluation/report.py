@@ -26,6 +26,7 @@ METRICS = {
     "fluency": "log-likelihood per word, in nats",
     "joint": "geometric mean of style_accuracy and bleu",
 }
+Figures = dict[str, np.ndarray]  # by metric, one for every resample of the lines
 
 
 class StyleJudge(Protocol):
@@ -124,52 +125,70 @@ def evaluate(
     folder or a fluency.LanguageModel; fluency is slow, so without one it must be named in `metrics`, and
     then the embedded model gives it.
     """
-    lacking = _lacking(directions, judges, paper_dictionary)
-    for name in metrics:
-        if name not in METRICS:
-            raise unknown("metric", name, list(METRICS))
-        if lacking.get(name):
-            raise MaskerError(f"metric '{name}' needs {lacking[name]}")
-    if not metrics and fluency_model is None:
-        lacking["fluency"] = "to be asked for"
-    chosen = [name for name in METRICS if (name in metrics if metrics else not lacking.get(name))]
+    chosen = _chosen(metrics, _lacking(directions, judges, paper_dictionary), fluency=fluency_model is not None)
     needed = set(chosen) | ({"style_accuracy", "bleu"} if "joint" in chosen else set())
-
     clean = [_normalised(d) if normalised else d for d in directions]
     notes = _notes(clean, signature="bleu" in needed) | {"normalised": normalised}
     if "fluency" in needed and (fluency_model is None or isinstance(fluency_model, str | Path)):
         notes["fluency_model"] = str(fluency_model or "embedded")
         fluency_model = load_language_model(fluency_model)
-    drawn: list[dict[str, np.ndarray]] = []  # figures for every resample, by direction and metric
-    by_judge: list[list[np.ndarray]] = []
+    drawn = []
     for stream, (raw, direction) in enumerate(zip(directions, clean, strict=True)):
         tallies = _overlap_tallies(direction, needed)
         if "paper_bleu" in needed and paper_dictionary is not None:
             tallies["paper_bleu"] = _paper_tally(raw, paper_dictionary)
         if "fluency" in needed and fluency_model is not None:
             tallies["fluency"] = fluency_tally(direction.outputs, fluency_model)
-        weights = resampling(len(raw.sources), stream=stream)
-        figures = {name: tally.figures(weights) for name, tally in tallies.items()}
-        if "style_accuracy" in needed:
-            # Judges get the raw lines: each normalises them in the way that it was trained.
-            styles = [mean(_accepted(judge, raw)).figures(weights) for judge in judges]
-            by_judge.append(styles)
-            figures["style_accuracy"] = styles[0]
-        drawn.append(_with_joint(figures))
+        # Judges get the raw lines: each normalises them in the way that it was trained.
+        styles = [mean(_accepted(judge, raw)) for judge in judges] if "style_accuracy" in needed else []
+        drawn.append(_Drawn.of(raw, tallies, styles, stream))
+    return _report(chosen, drawn, judges, notes)
 
-    average = _with_joint({name: np.mean([f[name] for f in drawn], axis=0) for name in drawn[0] if name != "joint"})
+
+def _chosen(metrics: Sequence[str], lacking: Mapping[str, str], *, fluency: bool) -> list[str]:
+    """The metrics to compute: those that are named, or all that lack nothing, fluency only if it is asked for."""
+    for name in metrics:
+        if name not in METRICS:
+            raise unknown("metric", name, list(METRICS))
+        if lacking.get(name):
+            raise MaskerError(f"metric '{name}' needs {lacking[name]}")
+    if metrics:
+        return [name for name in METRICS if name in metrics]
+    return [name for name in METRICS if not lacking.get(name) and (fluency or name != "fluency")]
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """What one direction reaches in every resample of its lines; `styles` are the style accuracies by judge."""
+
+    to: str
+    figures: Figures
+    styles: Sequence[np.ndarray]
+
+    @classmethod
+    def of(cls, direction: Direction, tallies: Mapping[str, Tally], styles: Sequence[Tally], stream: int) -> "_Drawn":
+        weights = resampling(len(direction.sources), stream=stream)
+        figures = {name: tally.figures(weights) for name, tally in tallies.items()}
+        judged = [tally.figures(weights) for tally in styles]
+        if judged:
+            figures["style_accuracy"] = judged[0]
+        return cls(direction.to, _with_joint(figures), judged)
+
+
+def _report(
+    chosen: Sequence[str], drawn: Sequence[_Drawn], judges: Sequence[StyleJudge], notes: Mapping[str, Any]
+) -> Report:
+    """The chosen figures of every direction, their averages, and those of every judge that was asked."""
+    names = [name for name in drawn[0].figures if name != "joint"]
+    average = _with_joint({name: np.mean([d.figures[name] for d in drawn], axis=0) for name in names})
+    asked = judges if drawn[0].styles else ()
     return Report(
         average={name: Figure.of(average[name]) for name in chosen},
-        directions=[
-            (direction.to, {name: Figure.of(figures[name]) for name in chosen})
-            for direction, figures in zip(directions, drawn, strict=True)
-        ],
+        directions=[(d.to, {name: Figure.of(d.figures[name]) for name in chosen}) for d in drawn],
         judges=[
-            JudgeFigure(judge.kind, judge.dev_accuracy, Figure.of(np.mean(styles, axis=0)))
-            for judge, *styles in zip(judges, *by_judge, strict=True)
-        ]
-        if by_judge
-        else [],
+            JudgeFigure(judge.kind, judge.dev_accuracy, Figure.of(np.mean([d.styles[k] for d in drawn], axis=0)))
+            for k, judge in enumerate(asked)
+        ],
         notes=notes,
     )
 
@@ -254,7 +273,7 @@ def _flat(figures: Mapping[str, Figure]) -> dict[str, Any]:
     return flat
 
 
-def _with_joint(figures: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _with_joint(figures: Figures) -> Figures:
     if "bleu" in figures and "style_accuracy" in figures:
         return {**figures, "joint": np.sqrt(figures["bleu"] * figures["style_accuracy"])}
     return figures
