@@ -17,39 +17,54 @@ if TYPE_CHECKING:
     from masker.training.progress import Progress
 
 
+Kind = Annotated[str, typer.Option("--student", help="lasertagger, felix or bert2bert.")]
+Out = Annotated[Path, typer.Option("--out", help="Folder for the student.")]
+Silver = Annotated[Path | None, typer.Option("--silver", help="Pairs to begin with, as masker silver writes them.")]
+Gold = Annotated[Path | None, typer.Option("--gold", help="Pairs to fine-tune on, or to train on alone.")]
+Dev = Annotated[
+    Path | None, typer.Option("--dev", help="Pairs to measure on [default: a share of the others, held out].")
+]
+Base = Annotated[
+    str | None, typer.Option("--base", help="Folder or Hugging Face id of the encoder [default: embedded].")
+]
+Phrases = Annotated[
+    int | None, typer.Option("--phrases", help="lasertagger: phrases that can be inserted [default: 500].")
+]
+Decoder = Annotated[str | None, typer.Option("--decoder", help="lasertagger: autoregressive or [default] feedforward.")]
+Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the pairs.")]
+GoldEpochs = Annotated[
+    float | None, typer.Option("--gold-epochs", help="Passes over the gold pairs [default: as --epochs].")
+]
+Steps = Annotated[int | None, typer.Option("--steps", help="Steps per stage, instead of --epochs.")]
+BatchSize = Annotated[int, typer.Option("--batch-size", help="Pairs per step.")]
+LearningRate = Annotated[float, typer.Option("--lr", help="Highest learning rate.")]
+MaxLength = Annotated[int, typer.Option("--max-length", help="Leave out pairs of more pieces than this.")]
+EvalEvery = Annotated[
+    int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 per stage].")
+]
+Patience = Annotated[int, typer.Option("--patience", help="Stop after so many evaluations without a gain.")]
+Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same student.")]
+
+
 @app.command()
 def distill(
-    student: Annotated[str, typer.Option("--student", help="lasertagger, felix or bert2bert.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the student.")],
-    silver: Annotated[
-        Path | None, typer.Option("--silver", help="Pairs to begin with, as masker silver writes them.")
-    ] = None,
-    gold: Annotated[Path | None, typer.Option("--gold", help="Pairs to fine-tune on, or to train on alone.")] = None,
-    dev: Annotated[
-        Path | None, typer.Option("--dev", help="Pairs to measure on [default: a share of the others, held out].")
-    ] = None,
-    base: Annotated[
-        str | None, typer.Option("--base", help="Folder or Hugging Face id of the encoder [default: embedded].")
-    ] = None,
-    phrases: Annotated[
-        int | None, typer.Option("--phrases", help="lasertagger: phrases that can be inserted [default: 500].")
-    ] = None,
-    decoder: Annotated[
-        str | None, typer.Option("--decoder", help="lasertagger: autoregressive or [default] feedforward.")
-    ] = None,
-    epochs: Annotated[float, typer.Option("--epochs", help="Passes over the pairs.")] = 3.0,
-    gold_epochs: Annotated[
-        float | None, typer.Option("--gold-epochs", help="Passes over the gold pairs [default: as --epochs].")
-    ] = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="Steps per stage, instead of --epochs.")] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Pairs per step.")] = 64,
-    lr: Annotated[float, typer.Option("--lr", help="Highest learning rate.")] = 2e-4,
-    max_length: Annotated[int, typer.Option("--max-length", help="Leave out pairs of more pieces than this.")] = 128,
-    eval_every: Annotated[
-        int | None, typer.Option("--eval-every", help="Steps between evaluations [default: 10 per stage].")
-    ] = None,
-    patience: Annotated[int, typer.Option("--patience", help="Stop after so many evaluations without a gain.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same student.")] = 0,
+    student: Kind,
+    out: Out,
+    silver: Silver = None,
+    gold: Gold = None,
+    dev: Dev = None,
+    base: Base = None,
+    phrases: Phrases = None,
+    decoder: Decoder = None,
+    epochs: Epochs = 3.0,
+    gold_epochs: GoldEpochs = None,
+    steps: Steps = None,
+    batch_size: BatchSize = 64,
+    lr: LearningRate = 2e-4,
+    max_length: MaxLength = 128,
+    eval_every: EvalEvery = None,
+    patience: Patience = 5,
+    seed: Seed = 0,
     encoding: o.Encoding = "utf-8",
     device: o.Device = None,
 ) -> None:
@@ -59,7 +74,6 @@ def distill(
     are files of DiscoFuse or WikiSplit; gz and xz too. The student is run with masker edit --model, and far faster than
     Masker itself.
     """
-    from masker.model.folder import has_settings
     from masker.students.base import KINDS, StudentSettings, student_class
 
     choice("student", student, list(KINDS))
@@ -68,8 +82,7 @@ def distill(
         raise MaskerError(f"--{next(iter(options))} is for a lasertagger, not for {student}; drop it")
     if silver is None and gold is None:
         raise MaskerError("there is nothing to learn from; give pairs with --silver, --gold or both")
-    if out.exists() and (not out.is_dir() or has_settings(out)):
-        raise MaskerError(f"{out} is {'a model' if out.is_dir() else 'a file'}; give another folder for the student")
+    _check_folder(out)
     settings = StudentSettings(
         epochs=epochs, steps=steps, batch_size=batch_size, lr=lr, max_length=max_length, eval_every=eval_every,
         patience=patience, seed=seed, device=device,
@@ -86,6 +99,14 @@ def distill(
     if "coverage" in taught.card:
         say(f"{taught.card['phrases']} phrases cover {taught.card['coverage']:.1f} % of {len(everything):,} pairs")
     _teach(taught, stages, measured, out)
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse what a student must not take the place of."""
+    from masker.model.folder import has_settings
+
+    if out.exists() and (not out.is_dir() or has_settings(out)):
+        raise MaskerError(f"{out} is {'a model' if out.is_dir() else 'a file'}; give another folder for the student")
 
 
 def _teach(

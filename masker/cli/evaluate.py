@@ -13,47 +13,73 @@ from masker.cli._output import choice
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
+    from masker.evaluation.judges.base import Judge
     from masker.evaluation.report import Direction, Report
     from masker.evaluation.tally import Figure
 
 DICTIONARY = Path("yelp", "li_bleu.dict.tsv")  # under MASKER_DATA
 
 
+Source = Annotated[list[str], typer.Option("--source", metavar="FILE", help="Texts before the rewriting, one a line.")]
+Output = Annotated[list[str], typer.Option("--output", metavar="FILE", help="The same texts rewritten, line by line.")]
+To = Annotated[list[str], typer.Option("--to", metavar="DOMAIN", help="The domain that the outputs should belong to.")]
+References = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reference", metavar="FILE", help="A human rewriting; repeat it, or quote a pattern such as 'ref?.txt'."
+    ),
+]
+Judges = Annotated[
+    list[str] | None,
+    typer.Option("--judge", metavar="DIR", help="A judge made by 'masker judge fit'; may be repeated."),
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric", metavar="NAME", help="Compute only this; may be repeated. Default: all that the files allow."
+    ),
+]
+Shape = Annotated[str, typer.Option("--format", help="table or json.")]
+NoNormalise = Annotated[
+    bool, typer.Option("--no-normalise", help="Compare texts as they are. A judge reads them as it was trained to.")
+]
+PaperReferences = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--paper-reference", metavar="FILE", help="The raw reference of paper_bleu. Default: the first --reference."
+    ),
+]
+PaperDictionary = Annotated[
+    Path | None,
+    typer.Option(
+        "--paper-bleu-dict",
+        metavar="FILE",
+        help="Word list of paper_bleu. Default: $MASKER_DATA/yelp/li_bleu.dict.tsv.",
+    ),
+]
+FluencyModel = Annotated[
+    Path | None,
+    typer.Option(
+        "--fluency-model",
+        metavar="DIR",
+        help="LM for fluency: one of Masker's, of 'masker judge lm', or a causal or masked LM of Hugging Face.",
+    ),
+]
+
+
 @app.command("evaluate")
 def evaluate(
-    source: Annotated[list[str], typer.Option(metavar="FILE", help="Texts before the rewriting, one a line.")],
-    output: Annotated[list[str], typer.Option(metavar="FILE", help="The same texts rewritten, line by line.")],
-    to: Annotated[list[str], typer.Option(metavar="DOMAIN", help="The domain that the outputs should belong to.")],
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="A human rewriting; repeat it, or quote a pattern such as 'ref?.txt'."),
-    ] = None,
-    judge: Annotated[
-        list[str] | None, typer.Option(metavar="DIR", help="A judge made by 'masker judge fit'; may be repeated.")
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Compute only this; may be repeated. Default: all that the files allow."),
-    ] = None,
-    format: Annotated[str, typer.Option(help="table or json.")] = "table",
-    no_normalise: Annotated[
-        bool, typer.Option("--no-normalise", help="Compare texts as they are. A judge reads them as it was trained to.")
-    ] = False,
-    paper_reference: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="The raw reference of paper_bleu. Default: the first --reference."),
-    ] = None,
-    paper_bleu_dict: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Word list of paper_bleu. Default: $MASKER_DATA/yelp/li_bleu.dict.tsv."),
-    ] = None,
-    fluency_model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="LM for fluency: one of Masker's, of 'masker judge lm', or a causal or masked LM of Hugging Face.",
-        ),
-    ] = None,
+    source: Source,
+    output: Output,
+    to: To,
+    reference: References = None,
+    judge: Judges = None,
+    metric: Metrics = None,
+    format: Shape = "table",
+    no_normalise: NoNormalise = False,
+    paper_reference: PaperReferences = None,
+    paper_bleu_dict: PaperDictionary = None,
+    fluency_model: FluencyModel = None,
 ) -> None:
     """Score rewritten texts: BLEU, style, fluency and more.
 
@@ -78,32 +104,16 @@ def evaluate(
 
     choice("format", format, ["table", "json"])
     directions, files = _directions(source, output, to, reference or [], paper_reference or [])
-    dictionary = None
-    if not metric or "paper_bleu" in metric:
-        from masker.evaluation.paper_bleu import read_dictionary
-
-        path = paper_bleu_dict or _default_dictionary()
-        dictionary = read_dictionary(path) if path else None
-    judges = []
-    if judge:
-        from masker.evaluation.judges.base import Judge
-
-        judges = [Judge.from_pretrained(folder) for folder in judge]
     report = score(
         directions,
-        judges=judges,
+        judges=_judges(judge or []),
         metrics=metric or [],
-        paper_dictionary=dictionary,
+        paper_dictionary=_dictionary(paper_bleu_dict) if not metric or "paper_bleu" in metric else None,
         fluency_model=fluency_model,
         normalised=not no_normalise,
     )
     if format == "json":
-        result = report.to_dict()
-        for entry, folder in zip(result["judges"], judge or [], strict=False):
-            entry["path"] = folder
-        for entry, names in zip(result["directions"], files, strict=True):
-            entry["files"] = names
-        typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
+        _print_json(report, files, judge or [])
     else:
         _print_table(report, files)
 
@@ -144,10 +154,31 @@ def _matches(pattern: str) -> list[str]:
     return found
 
 
-def _default_dictionary() -> Path | None:
+def _judges(folders: list[str]) -> list["Judge"]:
+    if not folders:  # nothing heavy is imported for none
+        return []
+    from masker.evaluation.judges.base import Judge
+
+    return [Judge.from_pretrained(folder) for folder in folders]
+
+
+def _dictionary(path: Path | None) -> dict[str, int] | None:
+    """The word list of paper_bleu at `path`, or the one among the data if there is one."""
+    from masker.evaluation.paper_bleu import read_dictionary
+
     data = os.environ.get("MASKER_DATA")
-    path = Path(data, DICTIONARY) if data else None
-    return path if path and path.is_file() else None
+    if path is None and data and Path(data, DICTIONARY).is_file():
+        path = Path(data, DICTIONARY)
+    return read_dictionary(path) if path else None
+
+
+def _print_json(report: "Report", files: list[dict[str, Any]], judges: list[str]) -> None:
+    result = report.to_dict()
+    for entry, folder in zip(result["judges"], judges, strict=False):
+        entry["path"] = folder
+    for entry, names in zip(result["directions"], files, strict=True):
+        entry["files"] = names
+    typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
 
 
 def _print_table(report: "Report", files: list[dict[str, Any]]) -> None:
