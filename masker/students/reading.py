@@ -7,7 +7,7 @@ import numpy as np
 from masker.core.batching import by_length
 from masker.core.text import Text
 from masker.core.vocabulary import Vocabulary
-from masker.students.felix.holes import Hole, beginning, realise
+from masker.students.holes import Hole, beginning, realise
 
 BATCH_TOKENS = 65_536  # in a batch of texts to edit
 

@@ -1,7 +1,7 @@
 from masker.core.spans import Span
 from masker.core.text import Text
 from masker.core.vocabulary import Vocabulary
-from masker.students.felix.holes import Hole
+from masker.students.holes import Hole
 from masker.students.reading import edit_beginnings
 
 

@@ -19,7 +19,7 @@ from masker.core.text import Text
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
 from masker.students.base import Pair, StudentSettings
-from masker.students.felix.holes import Hole, align
+from masker.students.holes import Hole, align
 from masker.students.network import load_vocabulary, table
 from masker.students.reading import edit_beginnings
 from masker.students.training import Lesson, TorchStudent

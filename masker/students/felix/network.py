@@ -22,7 +22,7 @@ from masker.core.spans import Span
 from masker.core.text import Text
 from masker.core.vocabulary import Vocabulary
 from masker.model.padded_mlm import PaddedMLM, Settings
-from masker.students.felix.holes import Hole
+from masker.students.holes import Hole
 from masker.students.network import Encoder, table
 
 DELETE = 0  # 1 + k is KEEP, with k pieces inserted after the word

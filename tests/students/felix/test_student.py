@@ -13,7 +13,7 @@ from masker.students.base import Pair, Student, StudentSettings
 from masker.students.felix.network import DELETE, blanks_of, tags_of
 from masker.students.felix.student import FelixInsert
 
-from .test_holes import GOLDEN
+from ..test_holes import GOLDEN
 
 PAIRS = [Pair(f"{a} it was n't .", f"but {a[:-2]} .") for a in lines("terrible", "rude", "great", "good")]
 SETTINGS = StudentSettings(steps=120, batch_size=32, lr=5e-3, dropout=0.0, held_out=0.1, eval_every=40, max_length=30)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from masker.core.spans import Span
 from masker.core.vocabulary import Vocabulary
-from masker.students.felix.holes import Hole, align, beginning, realise
+from masker.students.holes import Hole, align, beginning, realise
 
 GOLDEN = [
     ("the food was terrible . the people were nice .", "the food was terrible , but the people were nice ."),
