@@ -3,22 +3,30 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
+from masker.core.editor import Editor
 from masker.errors import MaskerError
 from masker.evaluation.bleu import bleu
 from masker.evaluation.judges.base import Judge
 from masker.evaluation.normalise import normalise
+from masker.model.settings import WithDomains
 from masker.search.editor import SearchEditor
-
-if TYPE_CHECKING:
-    from masker.api import Masker
 
 STRENGTHS = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99)
 EDITS = (1, 2, 3)
 SCORES = (0.0, 0.5, 1.0)
+
+
+class Tunable(Protocol):
+    """What is tuned: a `Masker`, as far as it matters here."""
+
+    @property
+    def model(self) -> WithDomains: ...
+
+    def editor(self, to: str, from_: str | None, *, method: str, strength: float, max_edits: int) -> Editor: ...
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ class Trial:
 
 
 def tune(
-    masker: "Masker",
+    masker: Tunable,
     lines: Mapping[str, Sequence[str]],
     judge: Judge | None = None,
     *,
@@ -69,7 +77,7 @@ def tune(
     return best
 
 
-def _trials(masker: "Masker", judge: Judge, texts: Sequence[str], source: str, to: str) -> Iterator[Trial]:
+def _trials(masker: Tunable, judge: Judge, texts: Sequence[str], source: str, to: str) -> Iterator[Trial]:
     for strength in STRENGTHS:
         editor = masker.editor(to, source, method="search", strength=strength, max_edits=max(EDITS))
         assert isinstance(editor, SearchEditor)
