@@ -84,4 +84,7 @@ def _leave(message: str | None, code: int) -> None:
         sys.stdout.flush()
     except OSError:  # Python would try it again, and complain
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if code == 130:  # interrupted inside of `exec`, as imports do, Python would kill itself with the signal at its end
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
