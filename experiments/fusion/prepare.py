@@ -45,7 +45,7 @@ def prepare(
     write("fit.fused.txt", (pair.target for pair in parts["fused"]))
     write("silver.fused.txt", (pair.target for pair in parts["silver"]))
     for size in gold:
-        rows = ("\t".join(pair) for pair in parts["gold"][:size])
+        rows = ("\t".join(pair[:3]) for pair in parts["gold"][:size])
         write(f"gold.{size}.tsv", rows, "source\ttarget\ttype\n")
     return counts
 

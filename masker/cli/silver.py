@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Corpus = Annotated[Path, typer.Argument(help="Text, one per line; gz and xz too; - is standard input.")]
 Out = Annotated[Path, typer.Option("--out", help="TSV to write; its state is kept beside it in OUT.json.")]
 Synthetic = Annotated[
-    str, typer.Option("--synthetic", help="Side of the pairs that rewritten text is put on: input or target.")
+    str, typer.Option("--synthetic", help="Side of the pairs that rewritten text is put on: input, target, or both.")
 ]
 MinScore = Annotated[float | None, typer.Option("--min-score", help="Keep a pair only if its Score is above this.")]
 MinSimilarity = Annotated[
@@ -30,7 +30,7 @@ JudgeFolder = Annotated[
 ]
 Counts = Annotated[Path | None, typer.Option("--report", help="Also write the counts here, as JSON.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")]
-Method = Annotated[str | None, typer.Option("--method", help="search or paper, as for masker edit.")]
+Method = Annotated[str | None, typer.Option("--method", help="auto, fast, search or paper, as for masker edit.")]
 Strength = Annotated[float | None, typer.Option("--strength", help="Of the search editor, as for masker edit.")]
 MaxEdits = Annotated[int | None, typer.Option("--max-edits", help="Up to so many edits per text.")]
 MaxWords = Annotated[int, typer.Option("--max-words", help="Leave out texts of more words than this.")]
@@ -63,7 +63,8 @@ def silver(
 ) -> None:
     """Rewrite a corpus into aligned pairs, for a student to learn from.
 
-    A TSV with a header: source, target, score, similarity, line and edits (JSON, of the text that was not rewritten).
+    A TSV with a header: source, target, score, similarity, line, edits (JSON, of the text that was not rewritten), and
+    to, the domain of the target.
     Which lines gave no pair, and why, is counted on stderr. For example, pairs to learn sentence fusion from:
 
     masker silver --from fused --to split fused.txt --out silver.tsv

@@ -16,15 +16,17 @@ _FUSED = ("coherent_first_sentence", "coherent_second_sentence")
 _UNFUSED = ("incoherent_first_sentence", "incoherent_second_sentence")
 _NEEDED = {"discofuse": (*_FUSED, *_UNFUSED, "discourse_type"), "silver": ("source", "target", "score")}
 
-Read = Callable[[list[str]], tuple[str, str, str]]  # the columns of a row -> source, target, type
-
 
 class AlignedPair(NamedTuple):
-    """A text and what it should become; `type` is DiscoFuse's discourse type where there is one."""
+    """A text and what it should become; `type` is DiscoFuse's discourse type, `to` the target's domain, where told."""
 
     source: str
     target: str
     type: str = ""
+    to: str = ""
+
+
+Read = Callable[[list[str]], AlignedPair]  # the columns of a row -> a pair
 
 
 def read_pairs(
@@ -33,7 +35,8 @@ def read_pairs(
     """Stream the pairs of a file, or of gz or xz of it. Without `format` the first line tells it.
 
     A corpus reads as the task it was made for: DiscoFuse from split to fused, WikiSplit from one sentence to two;
-    `reverse` swaps the sides. Plain TSV has two columns, or a header that names `source`, `target` and maybe `type`.
+    `reverse` swaps the sides. Plain TSV has two columns, or a header that names `source`, `target` and maybe `type`
+    and `to`.
     """
     path = Path(os.path.expanduser(path))
     if format is not None and format not in FORMATS:
@@ -57,13 +60,13 @@ def read_pairs(
             hint = "a text must not hold a tab"
             raise MaskerError(f"{path}, line {number}: {len(row)} columns where {width} are needed; {hint}")
         try:
-            source, target, type = read(row)
+            pair = read(row)
         except ValueError as error:
             raise MaskerError(f"{path}, line {number}: {error}") from error
-        if not (source and target):
-            side = "source" if target else "target"
+        if not (pair.source and pair.target):
+            side = "source" if pair.target else "target"
             raise MaskerError(f"{path}, line {number}: the {side} is empty; remove the line")
-        yield AlignedPair(target, source, type) if reverse else AlignedPair(source, target, type)
+        yield AlignedPair(pair.target, pair.source, pair.type) if reverse else pair
 
 
 def _sniff(head: list[str]) -> str:
@@ -83,19 +86,19 @@ def _by_name(head: list[str]) -> Read:
     else:
         sides, kind = [[at["source"]], [at["target"]]], at.get("type")
 
-    def read(row: list[str]) -> tuple[str, str, str]:
+    def read(row: list[str]) -> AlignedPair:
         source, target = (" ".join(text for k in side if (text := row[k].strip())) for side in sides)
-        return source, target, "" if kind is None else row[kind]
+        return AlignedPair(source, target, *("" if k is None else row[k] for k in (kind, at.get("to"))))
 
     return read
 
 
-def _wikisplit(row: list[str]) -> tuple[str, str, str]:
+def _wikisplit(row: list[str]) -> AlignedPair:
     parts = [part.strip() for part in row[1].split(SPLIT)]
     if len(parts) != 2 or not all(parts):
         raise ValueError(f"WikiSplit's second column is two sentences with {SPLIT} between them; mend the line")
-    return row[0].strip(), " ".join(parts), ""
+    return AlignedPair(row[0].strip(), " ".join(parts))
 
 
-def _plain(row: list[str]) -> tuple[str, str, str]:
-    return row[0].strip(), row[1].strip(), ""
+def _plain(row: list[str]) -> AlignedPair:
+    return AlignedPair(row[0].strip(), row[1].strip())

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from masker.api import Masker
     from masker.evaluation.judges.base import Judge
 
-SIDES = ("input", "target")
-COLUMNS = ("source", "target", "score", "similarity", "line", "edits")
+SIDES = ("input", "target", "both")
+COLUMNS = ("source", "target", "score", "similarity", "line", "edits", "to")
 REASONS = {  # why a line gave no pair, in the order of the tests
     "blank": "no words",
     "too_long": "more words than `max_words`",
@@ -39,6 +39,7 @@ GROUP = 256  # lines between two saved states, on a CPU
 class SilverSettings:
     """Between which domains, which side the rewritten text is put on, which pairs are kept.
 
+    With `synthetic` "both" a rewrite gives two pairs: the rewrite as the target, and as the input of the way back.
     `options` are those of Masker.edit_stream. Whatever tells one run from another (the model's name, say) may stand in
     `made_by`: a run is only resumed with the same settings.
     """
@@ -129,12 +130,15 @@ def why_no_pair(rewrite: Rewrite, settings: SilverSettings) -> str | None:
     return "similarity" if similarity(rewrite.source, rewrite.text) < settings.min_similarity else None
 
 
-def as_row(number: int, rewrite: Rewrite, synthetic: str) -> str:
-    """A pair as a line with COLUMNS."""
-    sides = [rewrite.text, rewrite.source]
+def as_rows(number: int, rewrite: Rewrite, synthetic: str) -> str:
+    """A pair, or two, as lines with COLUMNS."""
     edits = json.dumps(rewrite.to_dict()["edits"], ensure_ascii=False)
-    figures = (f"{rewrite.score:.6g}", f"{similarity(rewrite.source, rewrite.text):.4f}", str(number))
-    return tsv_line([*(sides if synthetic == "input" else reversed(sides)), *figures, edits])
+    figures = (f"{rewrite.score:.6g}", f"{similarity(rewrite.source, rewrite.text):.4f}", str(number), edits)
+    sides = {
+        "target": (rewrite.source, rewrite.text, *figures, rewrite.to),
+        "input": (rewrite.text, rewrite.source, *figures, rewrite.from_ or ""),
+    }
+    return "".join(tsv_line(row) for side, row in sides.items() if synthetic in (side, "both"))
 
 
 def _pairs(
@@ -165,4 +169,4 @@ def _pairs(
         verdicts = judge.predict([rewrite.text for _, rewrite in found])
         dropped["style"] += sum(verdict != settings.to for verdict in verdicts)
         found = [pair for pair, verdict in zip(found, verdicts, strict=True) if verdict == settings.to]
-    return [as_row(number, rewrite, settings.synthetic) for number, rewrite in found], dropped
+    return [as_rows(number, rewrite, settings.synthetic) for number, rewrite in found], dropped

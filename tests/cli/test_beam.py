@@ -176,7 +176,7 @@ def test_a_student(beam: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> No
     class Upper:
         chunk = 256
 
-        def edit(self, texts: list[str]) -> list[str]:
+        def edit(self, texts: list[str], to: str | None = None) -> list[str]:
             return [text.upper() for text in texts]
 
     monkeypatch.setattr("masker.students.base.is_student", lambda folder: True)

@@ -74,7 +74,7 @@ def test_killed_and_resumed(silver: Cli, fitted: Path, here: Path) -> None:
 
 def test_errors(silver: Cli, fails: Fails, fitted: Path, here: Path) -> None:
     arguments = ("silver", "--model", fitted, "--to", "positive")
-    assert "known: input, target" in fails(*arguments, "negative.txt", "--out", "s.tsv", "--synthetic", "both")
+    assert "known: input, target" in fails(*arguments, "negative.txt", "--out", "s.tsv", "--synthetic", "none")
     wrong = fails(*arguments, "negative.txt", "--out", "s.tsv", "--min-similarity", "2")
     assert wrong == "--min-similarity is 2.0; it must be between 0 and 1"
     assert "nofile" in fails(*arguments, "nofile", "--out", "s.tsv")

@@ -53,24 +53,25 @@ def test_wikisplit_goes_from_one_sentence_to_two(tmp_path: Path, format: str | N
 
 @pytest.mark.parametrize("format", [None, "silver"])
 def test_silver(tmp_path: Path, format: str | None) -> None:
-    assert read(tmp_path, SILVER, format=format) == [("a b .", "a c .", "")]
+    assert read(tmp_path, SILVER, format=format) == [("a b .", "a c .", "", "")]
 
 
 def test_plain_columns_with_and_without_a_header(tmp_path: Path) -> None:
-    assert read(tmp_path, "a\tb\n\nc\td\r\n") == [("a", "b", ""), ("c", "d", "")]
+    assert read(tmp_path, "a\tb\n\nc\td\r\n") == [("a", "b", "", ""), ("c", "d", "", "")]
     assert read(tmp_path, "source\ttarget\ttype\na\tb\tT\n") == [("a", "b", "T")]
-    assert read(tmp_path, "source\ttarget\na\tb\n") == [("a", "b", "")]
+    assert read(tmp_path, "source\ttarget\na\tb\n") == [("a", "b", "", "")]
+    assert read(tmp_path, "source\ttarget\tto\na\tb\tcivil\n") == [("a", "b", "", "civil")]
 
 
 def test_reverse_swaps_the_sides(tmp_path: Path) -> None:
-    assert read(tmp_path, "a\tb\n", reverse=True) == [("b", "a", "")]
+    assert read(tmp_path, "a\tb\n", reverse=True) == [("b", "a", "", "")]
     assert read(tmp_path, DISCOFUSE, reverse=True)[0].source == FUSION[0].target
 
 
 def test_it_streams(tmp_path: Path) -> None:
     """A bad line behind the first does no harm to who asks for the first only."""
     (tmp_path / "a.tsv").write_text("a\tb\nbad\n")
-    assert list(islice(read_pairs(tmp_path / "a.tsv"), 1)) == [("a", "b", "")]
+    assert list(islice(read_pairs(tmp_path / "a.tsv"), 1)) == [("a", "b", "", "")]
 
 
 @pytest.mark.parametrize(

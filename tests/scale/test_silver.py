@@ -103,8 +103,12 @@ def test_the_rewritten_text_on_either_side(corpus: Path, tmp_path: Path) -> None
     run(corpus, tmp_path / "b.tsv", synthetic="target")
     swapped = [(row["target"], row["source"], row["edits"]) for row in table(tmp_path / "b.tsv")]
     assert swapped == [(row["source"], row["target"], row["edits"]) for row in table(tmp_path / "a.tsv")]
-    with pytest.raises(MaskerError, match="unknown side 'both'; known: input, target"):
-        run(corpus, tmp_path / "c.tsv", synthetic="both")
+    run(corpus, tmp_path / "c.tsv", synthetic="both")
+    assert table(tmp_path / "c.tsv")[::2] == table(tmp_path / "b.tsv")
+    assert table(tmp_path / "c.tsv")[1::2] == table(tmp_path / "a.tsv")
+    assert {row["to"] for row in table(tmp_path / "b.tsv")} == {"positive"}
+    with pytest.raises(MaskerError, match="unknown side 'neither'; known: input, target, both"):
+        run(corpus, tmp_path / "c.tsv", synthetic="neither")
 
 
 def test_every_filter_counts_what_it_drops(corpus: Path, tmp_path: Path) -> None:

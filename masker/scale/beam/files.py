@@ -27,7 +27,7 @@ from masker.errors import MaskerError, unknown
 from masker.scale.beam import EditTexts, Failure
 from masker.scale.beam.blocks import Block, located, plan, read
 from masker.scale.job import Job
-from masker.scale.silver import COLUMNS, SilverSettings, as_row, why_no_pair
+from masker.scale.silver import COLUMNS, SilverSettings, as_rows, why_no_pair
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _Write(beam.DoFn):
             why = "too_long" if isinstance(outcome, Failure) else why_no_pair(outcome, settings)
             Metrics.counter("masker", "silver_" + (why or "kept")).inc()
             if why is None:
-                yield as_row(number, outcome, settings.synthetic)
+                yield as_rows(number, outcome, settings.synthetic)
 
 
 def _dict(outcome: Any) -> dict[str, Any]:
