@@ -7,6 +7,7 @@ A folder may have:
     style.safetensors                  the two style classifiers, if the model has them
     masker.json                        Masker's settings; without it the model is a base for `masker fit`
     graphs.safetensors                 what ONNX Runtime needs besides the weights, by `masker export`
+    student                            a folder: the model's fast student, if it has one
 """
 
 import json
@@ -35,6 +36,7 @@ INDEX = "model.safetensors.index.json"
 PACKED = "model.packed.safetensors"
 STYLE = "style.safetensors"
 GRAPHS = "graphs.safetensors"
+STUDENT = "student"
 WEIGHTS = (PACKED, PLAIN, INDEX)
 OUTDATED = ("masker.onnx", "masker.float32.onnx")  # by masker export of version 0.1
 
@@ -108,12 +110,15 @@ def weight_files(folder: Path) -> list[Path]:
         return [folder / name for name in sorted(set(parts))]
 
 
-def fingerprint(folder: Path) -> str:
-    """A checksum of the weights and the tokenizer: what is derived from them belongs to no others."""
+def fingerprint(folder: Path, *more: Path) -> str:
+    """A checksum of the weights and the tokenizer: what is derived from them belongs to no others.
+
+    With the folders of a student and of the model whose embeddings it shares, of both.
+    """
     found = 0
     with one_line(f"cannot read the model folder {folder}"):
-        for path in [*weight_files(folder), folder / STYLE, folder / TOKENIZER]:
-            if path.is_file() or path.name != STYLE:
+        for path in [path for at in (folder, *more) for path in (*weight_files(at), at / STYLE, at / TOKENIZER)]:
+            if path.is_file() or (path.name != STYLE and not more):
                 with path.open("rb") as file:
                     while block := file.read(1 << 18):
                         found = zlib.crc32(block, found)

@@ -21,8 +21,11 @@ COMMON = 7000  # rows of the word embeddings in twelve bits: vocabularies list f
 _PART = re.compile(r"\.[01]\.(high|low|scale)$")
 
 
-def pack(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays to store. Vectors stay as they are; small tables (positions, types) become float16."""
+def pack(weights: Mapping[str, np.ndarray], *, bits: int = 12) -> dict[str, np.ndarray]:
+    """The arrays to store. Vectors stay as they are; small tables (positions, types) become float16.
+
+    A matrix that is no table of embeddings has this many bits a weight: 12, or 8.
+    """
     packed: dict[str, np.ndarray] = {}
     for name, weight in weights.items():
         if weight.ndim != 2:
@@ -32,7 +35,7 @@ def pack(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         elif "embedding" in name:
             packed |= _pack(weight[:COMMON], f"{name}.0", 12) | _pack(weight[COMMON:], f"{name}.1", 8)
         else:
-            packed |= _pack(weight, f"{name}.0", 12)
+            packed |= _pack(weight, f"{name}.0", bits)
     return packed
 
 

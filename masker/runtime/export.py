@@ -4,8 +4,9 @@ import copy
 import logging
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import Tensor, nn
 
 from masker.errors import MaskerError
-from masker.model.folder import GRAPHS, local_folder, one_line, staged
+from masker.model.folder import GRAPHS, fingerprint, local_folder, one_line, staged
 from masker.model.padded_mlm import PaddedMLM
 from masker.model.weights import Weights
 from masker.runtime import rewriting
@@ -27,7 +28,7 @@ INPUTS = ("ids", "attention", "slots", "asked", "bias")
 OUTPUTS = ("best_log_p", "best", "asked_log_p", "styles")
 
 
-class _Step(nn.Module):
+class _Scored(nn.Module):
     """All that a runtime does for a batch, so that no logits leave the graph."""
 
     def __init__(self, model: PaddedMLM) -> None:
@@ -62,25 +63,49 @@ def export(name: str | Path | None, out: Path | None = None) -> Path:
     return folder / GRAPHS
 
 
+@dataclass(frozen=True)
+class Step:
+    """A module to be exported. Its inputs are an example of the right kind, `varying` which of their dimensions vary;
+    `feed` is what the graph is tried with, to see which columns are large.
+    """
+
+    module: nn.Module
+    inputs: Mapping[str, Tensor]
+    varying: Mapping[str, Any]
+    outputs: Sequence[str]
+    feed: Mapping[str, np.ndarray]
+
+
 def _write(model: PaddedMLM, folder: Path, stage: Path) -> None:
     """Write the graphs of `model`, whose weights are in `folder`, to `stage`."""
     saved = model.state_dict()
     weights = {name: array.reshape(_shape(saved, name, array)) for name, array in Weights(folder).items()}
+    write_step(_step(model), weights, fingerprint(folder), stage, rewriting.choose)
+
+
+def write_step(
+    step: Step,
+    weights: Mapping[str, np.ndarray],
+    mark: str,
+    stage: Path,
+    change: Callable[[Any], None] = lambda _: None,
+) -> None:
+    """Write the graphs of a step to `stage`, with a `change` to them, for weights that have this `fingerprint`."""
     with tempfile.TemporaryDirectory() as scratch, _quiet():
-        graph = _traced(model, Path(scratch) / "float32.onnx")
-        rewriting.choose(graph)
+        graph = _traced(step, Path(scratch) / "float32.onnx")
+        change(graph)
         rewriting.turn_keys(graph)
         rewriting.untie(graph)
         known, int8 = _known(weights, {}), copy.deepcopy(graph)
         lacks = {FLOAT32: rewriting.detach(graph, known)}
         names = {t.name: known.get(rewriting.digest(onnx.numpy_helper.to_array(t))) for t in int8.graph.initializer}
-        divided = rewriting.even_out(int8, _random(model))
+        divided = rewriting.even_out(int8, step.feed)
         shrink = {found.partition("|")[0]: by for name, by in divided.items() if (found := names[name])}
         int8 = _quantised(int8, Path(scratch))
         lacks[INT8] = rewriting.detach(int8, _known(weights, shrink))
     used = {name.partition("|")[0] for names in lacks.values() for name in names}
     graphs = {FLOAT32: graph.SerializeToString(), INT8: int8.SerializeToString()}
-    write_graphs(folder, stage, graphs, lacks, {name: weights[name].shape for name in sorted(used)}, shrink)
+    write_graphs(stage, mark, graphs, lacks, {name: weights[name].shape for name in sorted(used)}, shrink)
 
 
 def _shape(saved: dict[str, Tensor], name: str, array: np.ndarray) -> tuple[int, ...]:
@@ -89,7 +114,7 @@ def _shape(saved: dict[str, Tensor], name: str, array: np.ndarray) -> tuple[int,
     return array.shape if tensor is None else tuple(tensor.shape)
 
 
-def _known(weights: dict[str, np.ndarray], shrink: dict[str, np.ndarray]) -> dict[bytes, str]:
+def _known(weights: Mapping[str, np.ndarray], shrink: dict[str, np.ndarray]) -> dict[bytes, str]:
     """By their digests, the names of all that can be made from the weights."""
     known: dict[bytes, str] = {}
     for name, weight in weights.items():
@@ -98,17 +123,22 @@ def _known(weights: dict[str, np.ndarray], shrink: dict[str, np.ndarray]) -> dic
     return known
 
 
-def _traced(model: PaddedMLM, path: Path) -> Any:
-    """The graph as torch exports it."""
+def _step(model: PaddedMLM) -> Step:
     plain = copy.deepcopy(model, {id(model.vocabulary): model.vocabulary}).cpu().float().eval()
     plain._renew_head()
     plain.mlm.set_attn_implementation("eager")
     plain.attend = _attend
-    inputs, shapes = _example(plain)
+    outputs = OUTPUTS[: 3 + (plain.style is not None)]
+    return Step(_Scored(plain), *_example(plain), outputs, _random(model))
+
+
+def _traced(step: Step, path: Path) -> Any:
+    """The graph as torch exports it."""
     with torch.inference_mode():
         torch.onnx.export(
-            _Step(plain), inputs, path, input_names=INPUTS, dynamic_shapes=shapes, dynamo=True,
-            output_names=OUTPUTS[: 3 + (plain.style is not None)], external_data=False, verbose=False,
+            step.module, tuple(step.inputs.values()), path, input_names=list(step.inputs),
+            output_names=list(step.outputs), dynamic_shapes=dict(step.varying), dynamo=True, external_data=False,
+            verbose=False,
         )  # fmt: skip
     return onnx.load(path)
 
@@ -123,7 +153,7 @@ def _quantised(graph: Any, scratch: Path) -> Any:
     return onnx.load(scratch / "int8.onnx")
 
 
-def _example(model: PaddedMLM) -> tuple[tuple[Tensor, ...], dict[str, Any]]:
+def _example(model: PaddedMLM) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Inputs of the right kind, and which of their dimensions vary."""
     d = torch.export.Dim
     rows, length, slots, kinds = d("B", min=1), d("L", min=2, max=model.max_length), d("m"), d("K")
@@ -131,7 +161,7 @@ def _example(model: PaddedMLM) -> tuple[tuple[Tensor, ...], dict[str, Any]]:
     where = torch.arange(4).expand(3, 4)
     inputs = (ids, torch.ones_like(ids), where, where[:, :, None].expand(3, 4, 2).clone(), torch.zeros(model._pieces))
     varying = ({0: rows, 1: length}, {0: rows, 1: length}, {0: rows, 1: slots}, {0: rows, 1: slots, 2: kinds}, None)
-    return inputs, dict(zip(INPUTS, varying, strict=True))
+    return dict(zip(INPUTS, inputs, strict=True)), dict(zip(INPUTS, varying, strict=True))
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, seen: Tensor, scaling: float) -> Tensor:

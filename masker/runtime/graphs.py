@@ -50,9 +50,9 @@ def made_from(weight: np.ndarray, shrink: np.ndarray | None, forms: Collection[s
 
 
 class Graphs:
-    """The graphs of a model folder, and the weights beside them."""
+    """The graphs of a folder, and the weights that they are of: those beside them, if not told otherwise."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, weights: Mapping[str, np.ndarray] | None = None, mark: str = "") -> None:
         self.path = folder / GRAPHS
         with one_line(f"cannot read {self.path}; {_AGAIN}"):
             self._file = safe_open(self.path, "np")
@@ -62,9 +62,9 @@ class Graphs:
             self._lacks: dict[str, list[str]] = json.loads(said["lacks"])
             self._shapes: dict[str, list[int]] = json.loads(said["shapes"])
             self._stored = set(self._file.keys())
-        if said["weights"] != fingerprint(folder):
+        if said["weights"] != (mark or fingerprint(folder)):
             raise MaskerError(f"{self.path} is of other weights than those beside it; {_AGAIN}, or delete it")
-        self._weights = Weights(folder)
+        self._weights = Weights(folder) if weights is None else weights
 
     @cached_property
     def tables(self) -> dict[str, np.ndarray]:
@@ -111,14 +111,14 @@ class Graphs:
 
 
 def write_graphs(
-    folder: Path,
     stage: Path,
+    mark: str,
     graphs: Mapping[str, bytes],
     lacks: Mapping[str, list[str]],
     shapes: Mapping[str, tuple[int, ...]],
     shrink: Mapping[str, np.ndarray],
 ) -> None:
-    """Write graphs.safetensors into `stage`, for the weights that are in `folder`."""
+    """Write graphs.safetensors into `stage`, for the weights that have this `fingerprint`."""
     arrays = {kind: np.frombuffer(zlib.compress(graph, 9), np.uint8) for kind, graph in graphs.items()}
-    said = {"format": _FORMAT, "weights": fingerprint(folder), "lacks": json.dumps(lacks), "shapes": json.dumps(shapes)}
+    said = {"format": _FORMAT, "weights": mark, "lacks": json.dumps(lacks), "shapes": json.dumps(shapes)}
     save_file({**arrays, **{weight + SHRINK: array for weight, array in shrink.items()}}, stage / GRAPHS, said)

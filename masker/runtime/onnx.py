@@ -1,6 +1,7 @@
 """A model on the CPU, by ONNX Runtime. Neither torch nor transformers is imported: it starts in a moment."""
 
 import os
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -15,16 +16,12 @@ from masker.runtime.graphs import FLOAT32, INT8, Graphs
 _LANES, _LEAST = 4, 32  # calls at a time at most, and tokens that are worth one of their own
 
 
-class OnnxRuntime:
-    """One of a model's graphs, of which the scoring step is a part: no logits leave it. `threads`: all cores without.
+class OnnxGraph:
+    """One of the graphs of a folder, and a session for it. `threads`: all cores without.
 
     Rows are shared out to up to `_LANES` calls at a time, and computed there from first to last: threads that share
     every product would wait for each other at every one.
     """
-
-    batch_tokens = 1024
-    chunk = 32
-    prefetch = 0
 
     def __init__(self, graphs: Graphs, kind: str = INT8, threads: int = 0) -> None:
         self._graphs, self._kind = graphs, kind
@@ -45,11 +42,39 @@ class OnnxRuntime:
         return [output.name for output in self._session.get_outputs()]
 
     @cached_property
-    def _usual(self) -> dict[str, np.ndarray]:
-        """The inputs that are the same for all rows, mostly."""
-        inputs = {given.name: given.shape for given in self._session.get_inputs()}
-        tables = {name: table for name, table in self._graphs.tables.items() if name in inputs}
-        return {"bias": np.zeros(inputs["bias"], dtype=np.float32), **tables}
+    def inputs(self) -> dict[str, list[Any]]:
+        """Names and shapes."""
+        return {given.name: given.shape for given in self._session.get_inputs()}
+
+    @cached_property
+    def _tables(self) -> dict[str, np.ndarray]:
+        return {name: table for name, table in self._graphs.tables.items() if name in self.inputs}
+
+    def run(self, rows: Mapping[str, np.ndarray], others: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What becomes of inputs that have a row for each text, and of others that are the same for all."""
+        ids, session = rows["ids"], self._session
+        lanes = max(1, min(self._lanes, len(ids), ids.size // _LEAST))
+
+        def run(k: int) -> list[np.ndarray]:
+            part = slice(len(ids) * k // lanes, len(ids) * (k + 1) // lanes)
+            own = {name: np.ascontiguousarray(array[part]) for name, array in rows.items()}
+            results: list[np.ndarray] = session.run(None, own | self._tables | dict(others))
+            return results
+
+        found = [run(0)] if lanes == 1 else list(self._pool.map(run, range(lanes)))
+        return {name: np.concatenate(parts) for name, *parts in zip(self.outputs, *found, strict=True)}
+
+
+class OnnxRuntime(OnnxGraph):
+    """A graph of a masked LM, of which the scoring step is a part: no logits leave it."""
+
+    batch_tokens = 1024
+    chunk = 32
+    prefetch = 0
+
+    @cached_property
+    def _no_bias(self) -> np.ndarray:
+        return np.zeros(self.inputs["bias"], dtype=np.float32)
 
     @cached_property
     def exact(self) -> "OnnxRuntime | None":
@@ -73,18 +98,7 @@ class OnnxRuntime:
     def _run(self, *inputs: Any) -> dict[str, np.ndarray]:
         *arrays, bias, top = inputs
         feed = dict(zip(("ids", "attention", "slots", "asked"), map(to_numpy, arrays), strict=True))
-        usual = self._usual | {"top": np.array([top])} | ({} if bias is None else {"bias": to_numpy(bias)})
-        rows, session = len(feed["ids"]), self._session
-        lanes = max(1, min(self._lanes, rows, feed["ids"].size // _LEAST))
-
-        def run(k: int) -> list[np.ndarray]:
-            part = slice(rows * k // lanes, rows * (k + 1) // lanes)
-            own = {name: np.ascontiguousarray(array[part]) for name, array in feed.items()}
-            results: list[np.ndarray] = session.run(None, own | usual)
-            return results
-
-        found = [run(0)] if lanes == 1 else list(self._pool.map(run, range(lanes)))
-        return {name: np.concatenate(parts) for name, *parts in zip(self.outputs, *found, strict=True)}
+        return self.run(feed, {"top": np.array([top]), "bias": self._no_bias if bias is None else to_numpy(bias)})
 
 
 def _named() -> int:

@@ -55,6 +55,7 @@ def turn_keys(model: Any) -> None:
         if turn is not None and list(turn.attribute[0].ints) == [0, 2, 3, 1]:
             turn.attribute[0].ints[:] = [0, 2, 1, 3]
             _turn(node)
+    del model.graph.value_info[:]  # shapes that are others now
     model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
 
 

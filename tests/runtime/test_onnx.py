@@ -137,5 +137,5 @@ def test_a_broken_file_is_one_line(folder: Path, tmp_path: Path) -> None:
 def test_all_sessions_look_up_embeddings_in_one_array(folder: Path) -> None:
     runtime = OnnxRuntime(Graphs(folder), INT8)
     assert runtime.exact is not None
-    (table,) = [name for name in runtime._usual if "word_embeddings" in name]
-    assert runtime._usual[table] is runtime.exact._usual[table]
+    (table,) = [name for name in runtime._tables if "word_embeddings" in name]
+    assert runtime._tables[table] is runtime.exact._tables[table]
