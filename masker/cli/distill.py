@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,9 +18,15 @@ if TYPE_CHECKING:
 
 
 Kind = Annotated[str, typer.Option("--student", help="lasertagger, felix or bert2bert.")]
-Out = Annotated[Path, typer.Option("--out", help="Folder for the student.")]
-Silver = Annotated[Path | None, typer.Option("--silver", help="Pairs to begin with, as masker silver writes them.")]
-Gold = Annotated[Path | None, typer.Option("--gold", help="Pairs to fine-tune on, or to train on alone.")]
+Out = Annotated[
+    Path, typer.Option("--out", help="Folder for the student; MODEL/student is the one of masker edit --method fast.")
+]
+Silver = Annotated[
+    list[Path] | None, typer.Option("--silver", help="Pairs to begin with, as masker silver writes them; repeatable.")
+]
+Gold = Annotated[
+    list[Path] | None, typer.Option("--gold", help="Pairs to fine-tune on, or to train on alone; repeatable.")
+]
 Dev = Annotated[
     Path | None, typer.Option("--dev", help="Pairs to measure on [default: a share of the others, held out].")
 ]
@@ -31,6 +37,16 @@ Phrases = Annotated[
     int | None, typer.Option("--phrases", help="lasertagger: phrases that can be inserted [default: 500].")
 ]
 Decoder = Annotated[str | None, typer.Option("--decoder", help="lasertagger: autoregressive or [default] feedforward.")]
+Layers = Annotated[
+    int | None, typer.Option("--layers", help="lasertagger: first layers of the encoder to use [default: all].")
+]
+Shared = Annotated[
+    bool | None, typer.Option("--shared", help="lasertagger: use the embeddings of --base, in whose folder --out is.")
+]
+Rounds = Annotated[int | None, typer.Option("--rounds", help="lasertagger: tag a text up to so often [default: 1].")]
+KeepBias = Annotated[
+    float | None, typer.Option("--keep-bias", help="lasertagger: below 0 it keeps fewer words [default: 0].")
+]
 Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the pairs.")]
 GoldEpochs = Annotated[
     float | None, typer.Option("--gold-epochs", help="Passes over the gold pairs [default: as --epochs].")
@@ -56,6 +72,10 @@ def distill(
     base: Base = None,
     phrases: Phrases = None,
     decoder: Decoder = None,
+    layers: Layers = None,
+    shared: Shared = None,
+    rounds: Rounds = None,
+    keep_bias: KeepBias = None,
     epochs: Epochs = 3.0,
     gold_epochs: GoldEpochs = None,
     steps: Steps = None,
@@ -71,28 +91,28 @@ def distill(
     """Train a fast student on silver pairs, then on gold ones.
 
     Pairs are lines of two columns, source and target, with a tab between them, or have a header that names the two, or
-    are files of DiscoFuse or WikiSplit; gz and xz too. The student is run with masker edit --model, and far faster than
-    Masker itself.
+    are files of DiscoFuse or WikiSplit; gz and xz too. Where a column `to` names the domain of the target, one student
+    can learn several. It is run with masker edit --model, and far faster than Masker itself.
     """
     from masker.students.base import KINDS, StudentSettings, student_class
 
     choice("student", student, list(KINDS))
-    options = {name: value for name, value in (("phrases", phrases), ("decoder", decoder)) if value is not None}
-    if options and student != "lasertagger":
-        raise MaskerError(f"--{next(iter(options))} is for a lasertagger, not for {student}; drop it")
-    if silver is None and gold is None:
+    options = _options(
+        student, phrases=phrases, decoder=decoder, layers=layers, shared=shared, rounds=rounds, keep_bias=keep_bias
+    )
+    if not silver and not gold:
         raise MaskerError("there is nothing to learn from; give pairs with --silver, --gold or both")
-    _check_folder(out)
+    _check_folder(out, base, bool(shared))
     settings = StudentSettings(
         epochs=epochs, steps=steps, batch_size=batch_size, lr=lr, max_length=max_length, eval_every=eval_every,
         patience=patience, seed=seed, device=device,
     )  # fmt: skip
     stages = {
-        name: (replace(settings, epochs=passes), _pairs(path, encoding))
-        for name, path, passes in (("silver", silver, epochs), ("gold", gold, gold_epochs or epochs))
-        if path is not None
+        name: (replace(settings, epochs=passes), _pairs(paths, encoding))
+        for name, paths, passes in (("silver", silver, epochs), ("gold", gold, gold_epochs or epochs))
+        if paths
     }
-    measured = _pairs(dev, encoding) if dev is not None else None
+    measured = _pairs([dev], encoding) if dev is not None else None
     everything = [pair for _, pairs in stages.values() for pair in pairs]
     taught = student_class(student).create(base, everything, settings=settings, **options)
     taught.card["command"] = command()
@@ -101,10 +121,21 @@ def distill(
     _teach(taught, stages, measured, out)
 
 
-def _check_folder(out: Path) -> None:
-    """Refuse what a student must not take the place of."""
-    from masker.model.folder import has_settings
+def _options(student: str, **given: Any) -> dict[str, Any]:
+    """Those of a lasertagger that were given; the other kinds have none."""
+    options = {name: value for name, value in given.items() if value is not None}
+    if options and student != "lasertagger":
+        raise MaskerError(f"`{next(iter(options))}` is for a lasertagger, not for {student}; drop it")
+    return options
 
+
+def _check_folder(out: Path, base: str | None, shared: bool) -> None:
+    """Refuse what a student must not take the place of."""
+    from masker.model.folder import EMBEDDED, has_settings
+
+    folder = EMBEDDED if base is None else Path(base).expanduser()
+    if shared and out.expanduser().absolute().parent != folder.absolute():
+        raise MaskerError(f"a student that shares its base's embeddings lies in it: --out {folder / 'student'}")
     if out.exists() and (not out.is_dir() or has_settings(out)):
         raise MaskerError(f"{out} is {'a model' if out.is_dir() else 'a file'}; give another folder for the student")
 
@@ -126,11 +157,11 @@ def _teach(
     say(f"wrote {out}: {found.format(**scores)}")
 
 
-def _pairs(path: Path, encoding: str) -> list["Pair"]:
+def _pairs(paths: list[Path], encoding: str) -> list["Pair"]:
     from masker.data.pairs import read_pairs
     from masker.students.base import Pair
 
-    return [Pair(pair.source, pair.target) for pair in read_pairs(path, encoding=encoding)]
+    return [Pair(pair.source, pair.target, pair.to) for path in paths for pair in read_pairs(path, encoding=encoding)]
 
 
 def _line(p: "Progress") -> str:

@@ -22,6 +22,7 @@ _CLASSES = {
     "felix": "masker.students.felix.student:FelixInsert",
     "bert2bert": "masker.students.bert2bert.student:Bert2Bert",
 }
+_LIGHT = {"lasertagger": "masker.students.lasertagger.light:LightTagger"}
 KINDS = tuple(_CLASSES)
 
 
@@ -31,6 +32,7 @@ class Pair:
 
     source: str
     target: str
+    to: str = ""  # the domain of the target, for students that write several
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,53 +95,80 @@ class Student(ABC):
         """
 
     @abstractmethod
-    def edit(self, texts: Sequence[str]) -> list[str]:
-        """Rewrite texts, all at once: for streams see `StudentEditor`."""
+    def edit(self, texts: Sequence[str], to: str | None = None) -> list[str]:
+        """Rewrite texts, all at once: for streams see `StudentEditor`. `to` chooses where a student writes several."""
 
     # -- files ------------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _save(self, folder: Path) -> dict[str, Any]:
+    def _save(self, folder: Path, *, packed: bool) -> dict[str, Any]:
         """Write all but student.json; gives the fields of it that `_load` wants to have back."""
 
     @classmethod
     @abstractmethod
-    def _load(cls, folder: Path, fields: dict[str, Any], device: str | None) -> "Student":
+    def _load(cls, folder: Path, fields: dict[str, Any], device: str | None, **options: Any) -> "Student":
         """The student in `folder`; its card is set by the caller."""
 
-    def save_pretrained(self, folder: str | Path) -> None:
-        """Safetensors, tokenizer and JSON in one folder."""
-        from masker.model.folder import one_line, staged
+    def save_pretrained(self, folder: str | Path, *, packed: bool = False) -> None:
+        """Safetensors, tokenizer and JSON in one folder. `packed` stores the weights in a quarter of their size."""
+        from masker.model.folder import GRAPHS, WEIGHTS, one_line, staged
 
         folder = Path(folder).expanduser()
         with one_line(f"cannot save the student in {folder}"), staged(folder) as stage:
-            fields = {"format": FORMAT, "kind": self.kind, "card": self.card, **self._save(stage)}
+            fields = {"format": FORMAT, "kind": self.kind, "card": self.card, **self._save(stage, packed=packed)}
             (stage / CARD).write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            written = {path.name for path in stage.iterdir()}
+        for name in {*WEIGHTS, GRAPHS} - written:  # of an earlier student in this folder
+            (folder / name).unlink(missing_ok=True)
 
     @staticmethod
-    def from_pretrained(folder: str | Path, *, device: str | None = None) -> "Student":
-        """The student of any kind that was saved in a folder."""
-        from masker.model.folder import one_line
+    def from_pretrained(
+        folder: str | Path, *, device: Any = None, exported: bool = True, exact: bool = False
+    ) -> "Student":
+        """The student of any kind that was saved in a folder.
+
+        On the CPU one that is `exported` (masker export) edits by ONNX Runtime, without torch, in int8 unless `exact`;
+        it cannot be taught.
+        """
+        from masker.model.folder import GRAPHS, one_line
+        from masker.runtime import chosen_device
 
         folder = Path(folder).expanduser()
         if not is_student(folder):
             raise MaskerError(f"{folder} holds no student ({CARD} is missing); make one with masker distill")
         with one_line(f"cannot load the student '{folder}'"):
-            fields = json.loads((folder / CARD).read_text("utf-8"))
-            if (found := fields.pop("format", None)) != FORMAT:
-                raise MaskerError(f"{folder / CARD} has format {found}, this version reads {FORMAT}")
-            kind, card = fields.pop("kind"), fields.pop("card")
-            student = student_class(kind)._load(folder, fields, device)
+            kind, fields, card = read_card(folder)
+            light = exported and (folder / GRAPHS).is_file() and chosen_device(device) == "cpu"
+            options = {"exact": exact} if light else {}
+            student = student_class(kind, light=light)._load(folder, fields, device, **options)
             student.card = card
             return student
 
 
-def student_class(kind: str) -> type[Student]:
-    """The class of a kind."""
+def read_card(folder: Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """What student.json says: the kind, its fields, and what is told of how the student was made."""
+    fields = json.loads((folder / CARD).read_text("utf-8"))
+    if (found := fields.pop("format", None)) != FORMAT:
+        raise MaskerError(f"{folder / CARD} has format {found}, this version reads {FORMAT}")
+    return fields.pop("kind"), fields, fields.pop("card")
+
+
+def student_class(kind: str, *, light: bool = False) -> type[Student]:
+    """The class of a kind; `light` is the one that edits without torch."""
     if kind not in _CLASSES:
         raise unknown("student", kind, list(KINDS))
-    module, name = _CLASSES[kind].split(":")
+    module, name = (_LIGHT if light else _CLASSES)[kind].split(":")
     found: type[Student] = getattr(import_module(module), name)
+    return found
+
+
+def owner(folder: Path) -> Path:
+    """The folder of the model whose embeddings a student shares: the one that the student's lies in."""
+    from masker.model.folder import has_settings
+
+    found = folder.absolute().parent
+    if not has_settings(found):
+        raise MaskerError(f"the student in {folder} shares the embeddings of a model; put it into the model's folder")
     return found
 
 
@@ -160,5 +189,5 @@ class StudentEditor:
     def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
         return lambda: [
             Rewrite(text, new.replace("\n", " "), self.from_, self.to)  # a text stays a line
-            for text, new in zip(texts, self.student.edit(texts), strict=True)
+            for text, new in zip(texts, self.student.edit(texts, self.to or None), strict=True)
         ]

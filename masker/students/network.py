@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.numpy import save_file
 from torch import Tensor, nn
 
 from masker.core.batching import padded
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
-from masker.model.folder import save_tensors
-from masker.model.padded_mlm import _first_position
+from masker.model.folder import PACKED, PLAIN, save_tensors
+from masker.model.packed import pack
+from masker.model.padded_mlm import PaddedMLM, _first_position
+from masker.model.weights import Weights
 
-WEIGHTS = "model.safetensors"
+EMBEDDINGS = "embeddings"  # the part of an encoder's body, in all families that have one
 
 
 def table(rows: Sequence[Sequence[int]], value: int, device: torch.device) -> Tensor:
@@ -50,13 +53,36 @@ class Encoder(nn.Module):
         return int(getattr(self.config, "max_position_embeddings", 512)) - self._first
 
 
-def load_shape(folder: Path) -> tuple[Any, Vocabulary]:
-    """A masked LM of the shape that a student's folder tells, its weights random, and the vocabulary."""
+def embeddings(mlm: Any) -> Any:
+    """What makes vectors of pieces and their places, before the first layer."""
+    body = mlm.base_model
+    return getattr(body, EMBEDDINGS, None) or body.get_input_embeddings()
+
+
+def keep_layers(mlm: Any, count: int) -> None:
+    """Only the first layers of an encoder."""
+    there = mlm.config.num_hidden_layers
+    if not 0 < count <= there:
+        raise MaskerError(f"`layers` is {count}; the encoder has {there}")
+    stacks = [part for part in mlm.base_model.modules() if isinstance(part, nn.ModuleList) and len(part) == there]
+    del stacks[0][count:]
+    mlm.config.num_hidden_layers = count
+
+
+def load_shape(folder: Path, owner: Path | None = None) -> tuple[Any, Vocabulary]:
+    """A masked LM of the shape that a student's folder tells, its weights random, and the vocabulary.
+
+    Embeddings and vocabulary are those of the model in the folder `owner`, if there is one.
+    """
     from transformers import AutoConfig, AutoModelForMaskedLM
 
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     mlm = AutoModelForMaskedLM.from_config(config, dtype=torch.float32, trust_remote_code=False)
-    return mlm, load_vocabulary(folder)
+    if owner is None:
+        return mlm, load_vocabulary(folder)
+    base = PaddedMLM.from_pretrained(owner)
+    embeddings(mlm).load_state_dict(embeddings(base.mlm).state_dict())
+    return mlm, base.vocabulary
 
 
 def load_vocabulary(folder: Path) -> Vocabulary:
@@ -65,18 +91,24 @@ def load_vocabulary(folder: Path) -> Vocabulary:
     return Vocabulary(AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False))
 
 
-def save_weights(module: nn.Module, folder: Path) -> None:
-    """The parameters and saved buffers, each once where several names share one tensor."""
-    saved = module.state_dict()
+def save_weights(module: nn.Module, folder: Path, *, without: str | None = None, packed: bool = False) -> None:
+    """The parameters and saved buffers, each once where several names share one tensor; not those of one part."""
+    saved = {name for name in module.state_dict() if without not in name.split(".")}
     named = [*module.named_parameters(), *module.named_buffers()]
-    save_tensors({name: tensor for name, tensor in named if name in saved}, folder / WEIGHTS)
+    tensors = {name: tensor for name, tensor in named if name in saved}
+    if packed:
+        arrays = {name: tensor.detach().float().cpu().numpy() for name, tensor in tensors.items()}
+        save_file(pack(arrays, bits=8), folder / PACKED)
+    else:
+        save_tensors(tensors, folder / PLAIN)
 
 
-def load_weights(module: nn.Module, folder: Path) -> None:
-    from safetensors.torch import load_file
-
-    weights = load_file(folder / WEIGHTS)
-    wanted = {name for name, _ in module.named_parameters()}
+def load_weights(module: nn.Module, folder: Path, *, without: str | None = None) -> None:
+    shapes = {name: tensor.shape for name, tensor in module.state_dict().items()}
+    weights = {
+        name: torch.from_numpy(array.reshape(shapes.get(name, array.shape))) for name, array in Weights(folder).items()
+    }
+    wanted = {name for name, _ in module.named_parameters() if without not in name.split(".")}
     if missing := wanted - set(weights):
         raise MaskerError(f"the weights of {folder} lack {', '.join(sorted(missing)[:3])}; train the student again")
     module.load_state_dict(weights, strict=False)

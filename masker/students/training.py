@@ -4,6 +4,7 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
@@ -15,8 +16,8 @@ from masker.core.vocabulary import Vocabulary
 from masker.data.corpora import hold_out
 from masker.errors import MaskerError, unknown
 from masker.model.padded_mlm import PaddedMLM
-from masker.students.base import Pair, Student, StudentSettings
-from masker.students.network import load_shape, load_weights, save_weights
+from masker.students.base import Pair, Student, StudentSettings, owner
+from masker.students.network import EMBEDDINGS, embeddings, keep_layers, load_shape, load_weights, save_weights
 from masker.training.device import autocast, choose_device
 from masker.training.loop import set_dropout, teach
 from masker.training.progress import Report, Score
@@ -56,6 +57,7 @@ class TorchStudent(Student):
 
     evaluated: ClassVar[int | None] = None  # held-out pairs that are rewritten at an evaluation, at most
     device: torch.device
+    shared: bool = False  # whether the embeddings are those of the model that the student's folder lies in
 
     def __init__(self, model: Any, vocabulary: Vocabulary, device: str | None) -> None:
         self.device = choose_device(device)
@@ -86,16 +88,29 @@ class TorchStudent(Student):
 
     @classmethod
     def _start(
-        cls, base: str | Path | None, settings: StudentSettings, fields: dict[str, Any], told: dict[str, Any]
-    ) -> Self:
-        """A student with fresh weights where the base has none. `told` is for its card."""
+        cls, base: str | Path | None, settings: StudentSettings, fields: dict[str, Any], told: dict[str, Any], *,
+        layers: int | None = None, shared: bool = False,
+    ) -> Self:  # fmt: skip
+        """A student with fresh weights where the base has none. `told` is for its card.
+
+        It has the first `layers` of the base. Where the embeddings are `shared`, they stay as they are.
+        """
         start = PaddedMLM.from_pretrained(base)
+        if len(targets := fields.get("targets", ())) == 1 and targets[0] not in start.domains:
+            fields = fields | {"targets": []}  # there is only one way, and no token is needed to tell it
+        for name in fields.get("targets", ()):
+            start.check_domain(name)
         torch.manual_seed(settings.seed)
+        if layers is not None:
+            keep_layers(start.mlm, layers)
+        if shared:
+            embeddings(start.mlm).requires_grad_(False)
         model = cls._network(start.mlm, start.vocabulary, fields)
         student = cls(model, start.vocabulary, device=settings.device, **fields)
-        size = sum(p.numel() for p in model.parameters())
+        size = sum(p.numel() for p in model.parameters() if p.requires_grad)
         name = "embedded" if base is None else str(base)
         student.card = {"base": name, **told, "parameters": size, "made": []}
+        student.shared = shared
         return student
 
     @classmethod
@@ -133,9 +148,9 @@ class TorchStudent(Student):
     def _lesson(self, train: Sequence[Pair], held: Sequence[Pair], settings: StudentSettings) -> Lesson:
         """Pairs as examples, those left out that cannot be learnt; an error where none is left to train on."""
 
-    def _draft(self, texts: Sequence[str]) -> list[str]:
+    def _draft(self, texts: Sequence[str], to: str | None = None) -> list[str]:
         """As `edit`, for evaluations: a kind that is slow at its best can be quick here."""
-        return self.edit(texts)
+        return self.edit(texts, to)
 
     def _teach(self, lesson: Lesson, held: Sequence[Pair], settings: StudentSettings, report: Report) -> dict[str, Any]:
         set_dropout(self.model, settings.dropout)
@@ -163,22 +178,26 @@ class TorchStudent(Student):
 
     # -- files ------------------------------------------------------------------------------------------------------
 
-    def _save(self, folder: Path) -> dict[str, Any]:
+    def _save(self, folder: Path, *, packed: bool) -> dict[str, Any]:
         self.model.config.save_pretrained(folder)
-        self.vocabulary.tokenizer.save_pretrained(folder)
-        save_weights(self.model, folder)
-        return self._fields()
+        if not self.shared:
+            self.vocabulary.tokenizer.save_pretrained(folder)
+        save_weights(self.model, folder, without=EMBEDDINGS if self.shared else None, packed=packed)
+        return self._fields() | ({"shared": True} if self.shared else {})
 
     @classmethod
-    def _load(cls, folder: Path, fields: dict[str, Any], device: str | None) -> Self:
-        model, vocabulary = cls._shape(folder, fields)
-        load_weights(model, folder)
-        return cls(model, vocabulary, device=device, **fields)
+    def _load(cls, folder: Path, fields: dict[str, Any], device: str | None, **options: Any) -> Self:
+        shared = fields.pop("shared", False)
+        model, vocabulary = cls._shape(folder, fields, owner(folder) if shared else None)
+        load_weights(model, folder, without=EMBEDDINGS if shared else None)
+        student = cls(model, vocabulary, device=device, **fields)
+        student.shared = shared
+        return student
 
     @classmethod
-    def _shape(cls, folder: Path, fields: dict[str, Any]) -> tuple[Any, Vocabulary]:
+    def _shape(cls, folder: Path, fields: dict[str, Any], owner: Path | None) -> tuple[Any, Vocabulary]:
         """The module, its weights random, and the vocabulary."""
-        mlm, vocabulary = load_shape(folder)
+        mlm, vocabulary = load_shape(folder, owner)
         return cls._network(mlm, vocabulary, fields), vocabulary
 
 
@@ -203,9 +222,11 @@ def same(a: str, b: str) -> bool:
     return a.lower().split() == b.lower().split()
 
 
-def score(edit: Callable[[Sequence[str]], list[str]], pairs: Sequence[Pair], loss: float) -> Score:
+def score(edit: Callable[[Sequence[str], str | None], list[str]], pairs: Sequence[Pair], loss: float) -> Score:
     """The value is Exact, the percentage that is rewritten exactly; `keep_only` is that of texts left as they were."""
-    outputs = edit([pair.source for pair in pairs])
+    pairs = sorted(pairs, key=lambda pair: pair.to)
+    groups = [(to, [pair.source for pair in group]) for to, group in groupby(pairs, lambda pair: pair.to)]
+    outputs = [output for to, sources in groups for output in edit(sources, to or None)]
     exact = sum(same(output, pair.target) for output, pair in zip(outputs, pairs, strict=True))
     kept = sum(output.split() == pair.source.split() for output, pair in zip(outputs, pairs, strict=True))
     return Score(100 * exact / len(pairs), loss, {"keep_only": 100 * kept / len(pairs)})

@@ -2,6 +2,7 @@ import gzip
 import itertools
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -107,3 +108,29 @@ def test_a_model_is_never_overwritten(distill_fails: Fails, model_folder: Path) 
     pairs = ("--student", "lasertagger", "--gold", "gold.tsv.gz")
     assert "is a model; give another folder" in distill_fails(*pairs, "--out", model_folder)
     assert "is a file; give another folder" in distill_fails(*pairs, "--out", "negative.txt")
+
+
+def test_one_student_for_two_domains_in_its_models_folder(masker: Cli, fitted: Path, here: Path) -> None:
+    model = Path(shutil.copytree(fitted, here / "model"))
+    header = "source\ttarget\tto\n"
+    for to, old, new in (("positive", "rude", "nice"), ("negative", "nice", "rude")):
+        rows = [(a.replace("really good", old), a.replace("really good", new)) for a, _ in ROWS if "good" in a]
+        (here / f"{to}.tsv").write_text(header + "".join(f"{a}\t{b}\t{to}\n" for a, b in rows))
+    pairs = ("--silver", "positive.tsv", "--silver", "negative.tsv", "--base", model, "--shared", "--layers", "1")
+    command = ("distill", "--student", "lasertagger", *QUICK, *pairs)
+    refused = masker(*command, "--out", "student")
+    assert refused.code == 2
+    assert f"lies in it: --out {model / 'student'}" in refused.err
+    assert masker(*command, "--rounds", "2", "--keep-bias", "-0.5", "--out", model / "student").code == 0
+    card = json.loads((model / "student" / "student.json").read_text())
+    assert (card["targets"], card["rounds"], card["keep_bias"]) == (["negative", "positive"], 2, -0.5)
+    assert masker("export", model / "student").code == 0
+    assert (model / "student" / "graphs.safetensors").is_file()
+    assert "drop --out" in masker("export", model / "student", "--out", "elsewhere").err
+    student = Student.from_pretrained(model / "student", device="cpu")
+    text = "the food was rude ."
+    (expected,) = student.edit([text], "positive")
+    arguments = ("--to", "positive", "--device", "cpu")
+    for way in (("--model", model, "--method", "fast"), ("--model", model / "student")):
+        assert masker("edit", *way, *arguments, stdin=f"{text}\n".encode()).text == f"{expected}\n"
+    assert "student" in masker("info", model).text

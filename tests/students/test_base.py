@@ -33,7 +33,7 @@ class Shouter(Student):
     def __init__(self) -> None:
         self.asked: list[int] = []
 
-    def edit(self, texts: Sequence[str]) -> list[str]:
+    def edit(self, texts: Sequence[str], to: str | None = None) -> list[str]:
         self.asked.append(len(texts))
         return [text.upper() for text in texts]
 

@@ -73,7 +73,7 @@ class Marker(TorchStudent):
         return [*self.vocabulary.start, *self.vocabulary.read(text).pieces, *self.vocabulary.end]
 
     @torch.inference_mode()
-    def edit(self, texts: Sequence[str]) -> list[str]:
+    def edit(self, texts: Sequence[str], to: str | None = None) -> list[str]:
         marks = self.model(table([self._row(text) for text in texts], self.vocabulary.pad, self.device)).argmax(1)
         return [f"{text} {self.mark}" if mark else text for text, mark in zip(texts, marks.tolist(), strict=True)]
 
@@ -142,5 +142,5 @@ def test_no_held_out_source_is_trained_on() -> None:
 
 def test_exact_looks_neither_at_case_nor_at_white_space() -> None:
     pairs = [Pair("a b", "A  b"), Pair("a b", "b"), Pair("c", "d")]
-    found = score(lambda texts: ["a b", "a b", "d"], pairs, 0.5)
+    found = score(lambda texts, to: ["a b", "a b", "d"], pairs, 0.5)
     assert (round(found.value, 1), round(found.details["keep_only"], 1), found.loss) == (66.7, 66.7, 0.5)

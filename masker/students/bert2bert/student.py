@@ -79,7 +79,7 @@ class Bert2Bert(TorchStudent):
         return {"max_length": self.max_length, "beams": self.beams}
 
     @classmethod
-    def _shape(cls, folder: Path, fields: dict[str, Any]) -> tuple[Any, Vocabulary]:
+    def _shape(cls, folder: Path, fields: dict[str, Any], owner: Path | None) -> tuple[Any, Vocabulary]:
         from transformers import EncoderDecoderConfig, EncoderDecoderModel
 
         return EncoderDecoderModel(EncoderDecoderConfig.from_pretrained(folder)), load_vocabulary(folder)
@@ -106,11 +106,11 @@ class Bert2Bert(TorchStudent):
 
     # -- editing ----------------------------------------------------------------------------------------------------
 
-    def edit(self, texts: Sequence[str]) -> list[str]:
+    def edit(self, texts: Sequence[str], to: str | None = None) -> list[str]:
         """Rewrite texts. Of one longer than `max_length` pieces only the beginning is read, the rest stays as it is."""
         return self._edit(texts, beams=self.beams)
 
-    def _draft(self, texts: Sequence[str]) -> list[str]:
+    def _draft(self, texts: Sequence[str], to: str | None = None) -> list[str]:
         return self._edit(texts, beams=1)
 
     def _edit(self, texts: Sequence[str], *, beams: int) -> list[str]:

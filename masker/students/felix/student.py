@@ -86,7 +86,7 @@ class FelixInsert(TorchStudent):
 
     # -- editing ----------------------------------------------------------------------------------------------------
 
-    def edit(self, texts: Sequence[str]) -> list[str]:
+    def edit(self, texts: Sequence[str], to: str | None = None) -> list[str]:
         """Rewrite texts. Of one longer than `max_length` pieces only the beginning is read, the rest stays as it is."""
         return edit_beginnings(self.vocabulary, texts, self.max_length, self._found, at_most=_BATCH)
 

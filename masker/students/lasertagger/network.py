@@ -38,13 +38,15 @@ class Tagger(nn.Module):
         logits: Tensor = self.head(words if self.decoder is None else self.decoder(words, tags))
         return logits
 
-    def predict(self, ids: Tensor, attention: Tensor, slots: Tensor) -> Tensor:
-        """The best tag of every slot, [B, W]; with the autoregressive decoder word by word."""
+    def predict(self, ids: Tensor, attention: Tensor, slots: Tensor, keep: Tensor) -> tuple[Tensor, Tensor]:
+        """The best tag of every slot, [B, W], and its probability; with the autoregressive decoder word by word.
+
+        `keep` [1] is added to the logit of the first tag, KEEP.
+        """
         words = self._words(ids, attention, slots)
         if self.decoder is None:
-            best: Tensor = self.head(words).argmax(-1)
-            return best
-        return self.decoder.greedy(words, self.head)
+            return _best(self.head(words), keep)
+        return self.decoder.greedy(words, self.head, keep)
 
     def _words(self, ids: Tensor, attention: Tensor, slots: Tensor) -> Tensor:
         hidden = self.encoder(ids, attention)  # [B, L, H]
@@ -78,19 +80,20 @@ class Autoregressive(nn.Module):
         states = self.enter(words + self.previous(torch.cat([first, tags[:, :-1].clamp(min=0)], 1)))
         return self._layer(states, *self._attended(states), causal=True)
 
-    def greedy(self, words: Tensor, head: nn.Linear) -> Tensor:
-        """words [B, W, H] -> the best tags [B, W], each given the one before."""
+    def greedy(self, words: Tensor, head: nn.Linear, keep: Tensor) -> tuple[Tensor, Tensor]:
+        """words [B, W, H] -> the best tags [B, W], each given the one before, and their probabilities."""
         tag = torch.full_like(words[:, 0, 0], self.previous.num_embeddings - 1, dtype=torch.long)
-        tags: list[Tensor] = []
+        tags, likely = list[Tensor](), list[Tensor]()
         keys = values = words.new_zeros(0)
         for k in range(words.shape[1]):
             state = self.enter(words[:, k : k + 1] + self.previous(tag)[:, None])
             query, key, value = self._attended(state)
             keys = torch.cat([keys, key], 2) if k else key
             values = torch.cat([values, value], 2) if k else value
-            tag = head(self._layer(state, query, keys, values, causal=False))[:, 0].argmax(-1)
+            tag, sure = _best(head(self._layer(state, query, keys, values, causal=False))[:, 0], keep)
             tags.append(tag)
-        return torch.stack(tags, 1)
+            likely.append(sure)
+        return torch.stack(tags, 1), torch.stack(likely, 1)
 
     def _attended(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, [B, heads, W, H / heads]."""
@@ -104,6 +107,13 @@ class Autoregressive(nn.Module):
         states = self.norm(states + self.dropout(self.attended(mixed)))
         left: Tensor = self.leave(states + self.dropout(self.narrow(gelu(self.widen(states)))))
         return left
+
+
+def _best(logits: Tensor, keep: Tensor) -> tuple[Tensor, Tensor]:
+    """[..., T] -> the best tags and their probabilities."""
+    logits = logits.float() + torch.cat([keep, keep.new_zeros(logits.shape[-1] - 1)])
+    most, best = logits.max(-1)
+    return best, (most - logits.logsumexp(-1)).exp()
 
 
 @dataclass(frozen=True)

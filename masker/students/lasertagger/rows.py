@@ -1,32 +1,44 @@
 """Texts as a tagger's inputs, and its tags as texts again. Nothing here knows what computes the tags."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from masker.core.vocabulary import Vocabulary
 from masker.students.lasertagger.tags import KEEP, Op, Tag, middle, realise, tokens
 
+T = TypeVar("T")
 Row = tuple[list[int], list[int]]  # ids, and the slots of words' first pieces and of the end
 
 
-def rows_of(vocabulary: Vocabulary, text: str, window: int) -> list[Row]:
-    """The inputs of a text: one, or several consecutive ones where it is longer than the window; none if blank."""
-    start, end = vocabulary.start, vocabulary.end or [vocabulary.mask]
+def pieces_of(vocabulary: Vocabulary, text: str) -> Iterator[Sequence[int]]:
+    """The pieces of each word."""
+    for k, chunk in enumerate(text.split()):
+        yield from (pieces for _, _, pieces, _ in vocabulary.chunk(chunk, spaced=k > 0))
+
+
+def rows_of(
+    vocabulary: Vocabulary, words: Iterable[Sequence[int]], window: int, domain: int | None = None
+) -> list[Row]:
+    """The inputs for words: one, or several consecutive ones where they are longer than the window; none if none.
+
+    A tagger that writes several domains is told by the token of one of them which it is to be.
+    """
+    start, end = vocabulary.start + ([] if domain is None else [domain]), vocabulary.end or [vocabulary.mask]
     room = window - len(start) - len(end)
     rows: list[Row] = []
     ids, slots = [*start], list[int]()
-    for k, chunk in enumerate(text.split()):
-        for _, _, pieces, _ in vocabulary.chunk(chunk, spaced=k > 0):
-            if slots and len(ids) - len(start) + len(pieces) > room:
-                rows.append((ids + end, [*slots, len(ids)]))
-                ids, slots = [*start], []
-            slots.append(len(ids))
-            ids.extend(pieces[:room])
+    for pieces in words:
+        if slots and len(ids) - len(start) + len(pieces) > room:
+            rows.append((ids + end, [*slots, len(ids)]))
+            ids, slots = [*start], []
+        slots.append(len(ids))
+        ids.extend(pieces[:room])
     return [*rows, (ids + end, [*slots, len(ids)])] if slots else rows
 
 
-def joined(parts: Sequence[Sequence[int]]) -> list[int]:
-    """The tags of a text, by number, from those of its rows: where it goes on, nothing is added at the end of a row."""
+def joined(parts: Sequence[Sequence[T]]) -> list[T]:
+    """The tags of a text, from those of its rows: where it goes on, nothing is added at the end of a row."""
     return [number for part in parts[:-1] for number in part[:-1]] + [*parts[-1]] if parts else []
 
 

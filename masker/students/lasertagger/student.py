@@ -8,21 +8,19 @@ were.
 
 import random
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from masker.core.batching import by_length, padded
 from masker.core.runtime import to_numpy
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
 from masker.students.base import Pair, StudentSettings
 from masker.students.lasertagger.network import TagExamples, Tagger
-from masker.students.lasertagger.rows import Row, joined, rows_of, written
+from masker.students.lasertagger.rows import Row, pieces_of, rows_of
+from masker.students.lasertagger.tagging import Tagged, Tagging
 from masker.students.lasertagger.tags import TagSet, align, phrase_vocabulary, tokens
 from masker.students.network import Encoder
 from masker.students.training import Lesson, TorchStudent
@@ -34,36 +32,36 @@ MOST_IDENTICAL = 0.2  # share of pairs with nothing to edit, at the most
 CPU_TOKENS, GPU_TOKENS = 1024, 65_536  # in a batch of texts to edit
 
 
-class LaserTagger(TorchStudent):
-    """Options of `create`: `phrases`, how many may be inserted, and `decoder`, feedforward or autoregressive."""
-
-    kind = "lasertagger"
+class LaserTagger(Tagging, TorchStudent):
+    """Options of `create`: `phrases`, how many may be inserted; `decoder`, feedforward or autoregressive; `layers` of
+    the encoder that are used; `shared`, whether the embeddings stay those of the base, and are not saved; `rounds`, how
+    often a text is tagged at most; `keep_bias`, what is added to the logit of keeping a word: below 0 it edits more.
+    """
 
     def __init__(
-        self, model: Tagger, vocabulary: Vocabulary, *, decoder: str, window: int, phrases: Sequence[str],
-        device: str | None,
-    ) -> None:  # fmt: skip
-        super().__init__(model, vocabulary, device)
-        self.decoder = decoder
-        self.window = min(window, model.encoder.max_length)
-        self.tags = TagSet(phrases)
+        self, model: Tagger, vocabulary: Vocabulary, *, device: str | None, window: int, **fields: Any
+    ) -> None:
+        TorchStudent.__init__(self, model, vocabulary, device)
+        self._describe(vocabulary, window=min(window, model.encoder.max_length), **fields)
 
     @classmethod
     def _create(
         cls, base: str | Path | None, pairs: Sequence[Pair], settings: StudentSettings, *, phrases: int = 500,
-        decoder: str = "feedforward",
+        decoder: str = "feedforward", layers: int | None = None, shared: bool = False, rounds: int = 1,
+        keep_bias: float = 0.0,
     ) -> "LaserTagger":  # fmt: skip
         require("phrases", phrases, at_least=0)
+        require("rounds", rounds, above=0)
         split = [(tokens(pair.source), tokens(pair.target)) for pair in pairs]
         alignments = [align(*both) for both in split]
         tags = TagSet(phrase_vocabulary(alignments, phrases))
         numbered = [tags.number(ways, *both) for ways, both in zip(alignments, split, strict=True)]
         covered = [row for row in numbered if row is not None]
         coverage = round(100 * len(covered) / max(1, len(pairs)), 2)
-        student = cls._start(
-            base, settings, {"decoder": decoder, "window": settings.max_length, "phrases": tags.phrases},
-            {"decoder": decoder, "phrases": len(tags.phrases), "coverage": coverage},
-        )  # fmt: skip
+        fields = {"decoder": decoder, "window": settings.max_length, "phrases": tags.phrases, "rounds": rounds}
+        fields |= {"keep_bias": keep_bias, "targets": sorted({pair.to for pair in pairs} - {""})}
+        told = {"decoder": decoder, "phrases": len(tags.phrases), "coverage": coverage}
+        student = cls._start(base, settings, fields, told, layers=layers, shared=shared)
         counts = torch.tensor(_counts(covered, len(tags)), dtype=torch.float)
         with torch.no_grad():
             student.model.head.bias.copy_(((counts + 1) / (counts.sum() + len(tags))).log())
@@ -72,9 +70,6 @@ class LaserTagger(TorchStudent):
     @classmethod
     def _network(cls, mlm: Any, vocabulary: Vocabulary, fields: dict[str, Any]) -> Tagger:
         return Tagger(Encoder(mlm), len(TagSet(fields["phrases"])), fields["decoder"])
-
-    def _fields(self) -> dict[str, Any]:
-        return {"decoder": self.decoder, "window": self.window, "phrases": self.tags.phrases}
 
     # -- training ---------------------------------------------------------------------------------------------------
 
@@ -98,7 +93,8 @@ class LaserTagger(TorchStudent):
         for pair in pairs:
             numbers = self.tags.convert(tokens(pair.source), tokens(pair.target))
             covered += numbers is not None
-            parts = rows_of(self.vocabulary, pair.source, self.window)
+            words = pieces_of(self.vocabulary, pair.source)
+            parts = rows_of(self.vocabulary, words, self.window, self.domain(pair.to))
             too_long += len(parts) > 1
             if numbers is not None and len(parts) == 1:
                 rows.append(parts[0])
@@ -113,34 +109,16 @@ class LaserTagger(TorchStudent):
 
     # -- editing ----------------------------------------------------------------------------------------------------
 
-    def edit(self, texts: Sequence[str]) -> list[str]:
-        inputs = [rows_of(self.vocabulary, text, self.window) for text in texts]
-        found = iter(self._predict([row for rows in inputs for row in rows]))
-        numbers = [joined(list(islice(found, len(rows)))) for rows in inputs]
-        return [
-            written(text, [self.tags.tags[n] for n in tags]) if any(tags) else text
-            for text, tags in zip(texts, numbers, strict=True)
-        ]
-
-    def _predict(self, rows: Sequence[Row]) -> list[list[int]]:
-        """The numbers of the tags of each row."""
-        lengths = [len(ids) for ids, _ in rows]
-        batches = list(by_length(lengths, CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS))
-        best = [self._best([rows[k] for k in batch]) for batch in batches]  # none waits for another
-        numbers: list[list[int]] = [[] for _ in rows]
-        for batch, tags in zip(batches, map(to_numpy, best), strict=True):
-            for k, row in zip(batch.tolist(), tags.tolist(), strict=True):
-                numbers[k] = row[: len(rows[k][1])]
-        return numbers
+    @property
+    def batch_tokens(self) -> int:  # type: ignore[override]
+        return CPU_TOKENS if self.device.type == "cpu" else GPU_TOKENS
 
     @torch.inference_mode()
-    def _best(self, rows: Sequence[Row]) -> Tensor:
-        """The best tag of every slot of rows, [B, W], on the device."""
-        ids, attention = padded([ids for ids, _ in rows], self.vocabulary.pad)
-        slots, _ = padded([slots for _, slots in rows], 0)
+    def _best(self, ids: np.ndarray, attention: np.ndarray, slots: np.ndarray, keep: np.ndarray) -> Tagged:
         with autocast(self.device):
-            best: Tensor = self.model.predict(*(torch.from_numpy(t).to(self.device) for t in (ids, attention, slots)))
-        return best
+            inputs = (torch.from_numpy(array).to(self.device) for array in (ids, attention, slots, keep))
+            best, sure = self.model.predict(*inputs)
+        return lambda: (to_numpy(best), to_numpy(sure))
 
 
 def _counts(rows: Sequence[Sequence[int]], size: int) -> list[int]:

@@ -1,17 +1,17 @@
 from masker.core.vocabulary import Vocabulary
-from masker.students.lasertagger.rows import joined, rows_of, written
+from masker.students.lasertagger.rows import joined, pieces_of, rows_of, written
 from masker.students.lasertagger.tags import KEEP, SWAP, Op, Tag
 
 
 def test_a_row_has_a_slot_for_every_word_and_for_the_end(vocabulary: Vocabulary) -> None:
-    ((ids, slots),) = rows_of(vocabulary, "curie was here", 32)  # cu ##rie was here
+    ((ids, slots),) = rows_of(vocabulary, pieces_of(vocabulary, "curie was here"), 32)  # cu ##rie was here
     assert vocabulary.tokens(ids) == ["[CLS]", "cu", "##rie", "was", "here", "[SEP]"]
     assert slots == [1, 3, 4, 5]
-    assert rows_of(vocabulary, " \n", 32) == []
+    assert rows_of(vocabulary, pieces_of(vocabulary, " \n"), 32) == []
 
 
 def test_a_long_text_becomes_several_rows_between_words(vocabulary: Vocabulary) -> None:
-    rows = rows_of(vocabulary, "curie was here and curie was good", 6)
+    rows = rows_of(vocabulary, pieces_of(vocabulary, "curie was here and curie was good"), 6)
     assert [vocabulary.tokens(ids) for ids, _ in rows] == [
         ["[CLS]", "cu", "##rie", "was", "here", "[SEP]"],
         ["[CLS]", "and", "cu", "##rie", "was", "[SEP]"],

@@ -44,8 +44,9 @@ def tagging(base: Path, *tags: Tag, window: int = 32) -> LaserTagger:
     student.tags.tags.extend(tags)
     numbers = list(range(len(student.tags.tags) - len(tags), len(student.tags.tags)))
 
-    def predict(ids: torch.Tensor, attention: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
-        return torch.tensor([(numbers * 99)[: slots.shape[1]]] * len(ids))
+    def predict(ids: torch.Tensor, attention: torch.Tensor, slots: torch.Tensor, keep: torch.Tensor) -> Any:
+        tags = torch.tensor([(numbers * 99)[: slots.shape[1]]] * len(ids))
+        return tags, torch.ones(tags.shape)
 
     student.model.predict = predict  # type: ignore[method-assign]
     return student
@@ -92,7 +93,7 @@ def test_word_by_word_the_autoregressive_decoder_says_the_same(base: Path) -> No
     ids = torch.randint(5, 60, (3, 9))
     slots = torch.arange(1, 9).expand(3, 8)
     with torch.inference_mode():
-        best = tagger.predict(ids, torch.ones_like(ids), slots)
+        best, _ = tagger.predict(ids, torch.ones_like(ids), slots, torch.zeros(1))
         logits = tagger(ids, torch.ones_like(ids), slots, best)
     assert (logits.argmax(-1) == best).all()
     assert best.unique().numel() > 1
