@@ -1,6 +1,7 @@
 """Rows of like length together: the one way in which batches are made, here and in every other room."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -28,5 +29,5 @@ def padded(rows: Sequence[Sequence[int]], value: int) -> tuple[np.ndarray, np.nd
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     inside = np.arange(max(1, lengths.max(initial=0))) < lengths[:, None]
     table = np.full(inside.shape, value, np.int64)
-    table[inside] = np.fromiter((i for row in rows for i in row), np.int64, int(lengths.sum()))
+    table[inside] = np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))
     return table, inside.astype(np.int64)

@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from masker.core.batching import padded
 from masker.core.scoring import DomainScorer
 from masker.core.spans import Span
 from masker.core.task import Task
+from masker.core.text import Text
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
 from masker.search.ranking import rank
@@ -37,12 +37,13 @@ def look(
         [Span(j, j + 1) for j in e.near(REACH) if e.old[j] in segment.before]
         for e, (segment, _) in zip(edited, drafts, strict=True)
     ]
-    in_target = _likelihoods(task, task.target, edited, asked)
+    texts = [e.text for e in edited]
+    in_target = likelihoods(task, task.target, texts, asked)
     alone: list[dict[Span, float]] = [{} for _ in drafts]
     in_source = alone
     if settings.residue and task.source:
         alone = _speaking(style, [segment for segment, _ in drafts], edited, asked)
-        in_source = _likelihoods(task, task.source, edited, alone)
+        in_source = likelihoods(task, task.source, texts, alone)
     for (segment, draft), e, t, a, s in zip(drafts, edited, in_target, alone, in_source, strict=True):
         old = {span: e.old[span.start] for span in t}
         misfits = sorted((t[span] - segment.before[i], i) for span, i in old.items())
@@ -54,12 +55,12 @@ def look(
         draft.total = before + settings.coherence * coherence + settings.residue * residue
 
 
-def _likelihoods(
-    task: Task, side: DomainScorer, edited: Sequence[Edited], spans: Sequence[Iterable[Span]]
+def likelihoods(
+    task: Task, side: DomainScorer, texts: Sequence[Text], spans: Sequence[Iterable[Span]]
 ) -> list[dict[Span, float]]:
     """Those of the words in spans of each text, in a domain."""
     asked = [list(of_text) for of_text in spans]
-    table = replace(task, target=side, source=None).table([e.text for e in edited], asked)
+    table = replace(task, target=side, source=None).table(texts, asked)
     return [dict(zip(of_text, x.tolist(), strict=True)) for of_text, x in zip(asked, table.words(), strict=True)]
 
 
@@ -67,18 +68,27 @@ def _speaking(
     style: StyleClassifiers, segments: Sequence[Segment], edited: Sequence[Edited], asked: Sequence[Sequence[Span]]
 ) -> list[dict[Span, float]]:
     """The words that by themselves speak for the source domain: by how much the odds of the old ones rise without."""
-    rows, ends, stays = list[list[int]](), [0], []
+    rows, ends, stays = list[np.ndarray](), [0], []
     for segment, e in zip(segments, edited, strict=True):
         first, stop = segment.words
         stay = [j for j, i in e.old.items() if first <= i < stop]
-        words = [int(segment.ids[e.old[j] - first]) for j in stay]
-        rows += [words, *(words[:k] + words[k + 1 :] for k in range(len(words)))]
-        ends.append(len(rows))
+        rows.append(_without_each(segment.ids[[e.old[j] - first for j in stay]]))
+        ends.append(ends[-1] + len(rows[-1]))
         stays.append(stay)
-    odds = style.margins(padded(rows, 0)[0]).tolist()
+    table = np.zeros((ends[-1], max((part.shape[1] for part in rows), default=1)), np.int64)
+    for part, start in zip(rows, ends, strict=False):
+        table[start : start + len(part), : part.shape[1]] = part
+    odds = style.margins(table).tolist()
     found = []
     for k, (stay, spans) in enumerate(zip(stays, asked, strict=True)):
         base, *without = odds[ends[k] : ends[k + 1]]
         rise = {j: x - base for j, x in zip(stay, without, strict=True)}
         found.append({span: rise[span.start] for span in spans if rise.get(span.start, 0.0) > SPOKEN})
     return found
+
+
+def _without_each(words: np.ndarray) -> np.ndarray:
+    """[1 + L, L] all words, and all but each of them; 0 after the last."""
+    size = len(words)
+    k, left = np.arange(size), np.append(words, 0)
+    return np.concatenate([words[None], left[k + (k >= np.arange(size)[:, None])]])

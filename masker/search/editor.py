@@ -16,6 +16,7 @@ import numpy as np
 from masker.core.batching import padded
 from masker.core.edits import Edit, Rewrite, apply_edits
 from masker.core.runtime import Pending
+from masker.core.segments import split_segments
 from masker.core.task import Task
 from masker.errors import MaskerError
 from masker.model.settings import SearchSettings
@@ -26,13 +27,13 @@ from masker.search.infilling import Alive
 from masker.search.pool import Spelling
 from masker.search.race import MARGIN, Race, decide, races_of, settle
 from masker.search.ranking import bound, f_score, matches, promise, rank
-from masker.search.segments import Draft, Segment, split_segments
+from masker.search.segments import Draft, Segment
 
-CHUNK = 256  # texts at a time that the candidates of are held
-REFILLED = 16  # spans of a text that are also filled piece by piece
+CHUNK = 1024  # texts at a time that the candidates of are held
+REFILLED = 10  # spans of a text that are also filled piece by piece
 JUDGED = 96  # drafts of a text that are ranked
 MISFIT = 1.0  # nats from which on a word does not fit, and another edit is tried
-WIDTH = 5  # drafts that further edits are added to
+WIDTH = 3  # drafts that further edits are added to
 FRESH = 32  # candidates from there
 AGAIN = 4  # spans with them that are also filled piece by piece
 
@@ -73,7 +74,7 @@ class SearchEditor:
 
     def draft(self, sources: Sequence[str]) -> list[Segment]:
         """The segments of texts, with their best drafts."""
-        segments = self._read(sources)
+        segments = self.read(sources)
         going = [segment for segment in segments if segment.log_p.min() < self.settings.enough]
         if not going:
             return segments
@@ -101,7 +102,7 @@ class SearchEditor:
 
     # -- candidates -------------------------------------------------------------------------------------------------
 
-    def _read(self, sources: Sequence[str]) -> list[Segment]:
+    def read(self, sources: Sequence[str]) -> list[Segment]:
         """What is edited at a time, and what both classifiers say of it."""
         lexicon = self.style.lexicon
         if lexicon.full:

@@ -19,7 +19,7 @@ from masker.core.text import Text
 from masker.search.pool import Pool, compact
 
 TOP = 8  # pieces a mask, among which contrast chooses
-BEAMS = 3  # first pieces from which a span is refilled
+BEAMS = 2  # first pieces from which a span is refilled
 SINGLES = 6  # infills of one piece alone
 
 # rows, their pieces [R, n_p] so far and the likelihood of these [R] -> [R] whether it is worth to go on with them

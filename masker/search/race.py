@@ -17,10 +17,10 @@ from masker.search.drafts import Spread
 from masker.search.ranking import rank
 from masker.search.segments import Draft, Segment
 
-ASKED = 8  # drafts that the encoder's classifier reads at a time
-FINALISTS = 10  # drafts that are looked at closely, at most
+ASKED = 4  # drafts that the encoder's classifier reads at a time
+FINALISTS = 6  # drafts that are looked at closely, at most
 LOOKED = 2  # of them at a time
-MARGIN = 0.4  # drafts that int8 ranks lower by no more than this may be better in float32
+MARGIN = 0.08  # drafts that int8 ranks lower by no more than this may be better in float32
 
 
 class Race:
@@ -97,12 +97,10 @@ def settle(
 
 def decide(task: Task, style: StyleClassifiers, s: SearchSettings, segments: Sequence[Segment]) -> None:
     """Read and look again, in float32, at drafts that int8 ranks so high that any of them may be the best."""
-    close = [
-        (segment, draft)
-        for segment in segments
-        for draft in segment.drafts
-        if len(segment.drafts) > 1 and draft.total > segment.drafts[0].total - MARGIN
-    ]
+    close = list[tuple[Segment, Draft]]()
+    for segment in segments:
+        best = [draft for draft in segment.drafts if draft.total > segment.drafts[0].total - MARGIN]
+        close += [(segment, draft) for draft in best if len(best) > 1]
     if not close:
         return
     _rank(style, s, [draft for _, draft in close])

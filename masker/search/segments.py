@@ -1,6 +1,6 @@
 """What is edited at a time: a text, or a stretch of sentences of a long one, with the drafts made of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -11,8 +11,6 @@ from masker.core.spans import Span, protected_words
 from masker.core.surface import Replacement
 from masker.core.task import Task
 from masker.core.text import Text
-
-LONGEST = 64  # words of a segment: what goes on for longer without a sentence's end is cut
 
 
 @dataclass(frozen=True)
@@ -123,29 +121,5 @@ class Edited:
         """The old words that stand at most so many words away from an edit."""
         run = [-1, *(self.old.get(j) for j in range(len(self.text.words))), self._count]
         edges = [j for j, (a, b) in enumerate(pairwise(run)) if a is None or b is None or b != a + 1]
-        return [j for j in self.old if any(-reach <= j - edge < reach for edge in edges)]
-
-
-def split_segments(text: Text, longest: int | None) -> Iterator[Span]:
-    """The whole text, or as many whole sentences at a time as fit into `longest` pieces."""
-    if not text.words:
-        return
-    if longest is None or len(text.pieces) <= longest:
-        yield from _cut(0, len(text.words))
-        return
-    ends = [i + 1 for i in range(len(text.words)) if text.word(i)[-1] in ".!?…" and text.word(i) != "..."]
-    start = 0
-    for end, after in pairwise([*ends, len(text.words)]):
-        if after <= end:
-            break
-        if text.bounds[after] - text.bounds[start] > longest:
-            yield from _cut(start, end)
-            start = end
-    yield from _cut(start, len(text.words))
-
-
-def _cut(start: int, stop: int) -> Iterator[Span]:
-    """Stretches of about the same length, none longer than LONGEST words."""
-    count = -(-(stop - start) // LONGEST)
-    edges = [start + (stop - start) * k // count for k in range(count + 1)]
-    yield from (Span(a, b) for a, b in pairwise(edges))
+        around = {j for edge in edges for j in range(edge - reach, edge + reach)}
+        return [j for j in self.old if j in around]

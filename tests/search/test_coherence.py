@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from masker.core.spans import Span
+from masker.core.text import Text
 from masker.model.settings import SearchSettings
 from masker.search import coherence
 from masker.search.ranking import rank
-from masker.search.segments import Draft, Edited, Segment
+from masker.search.segments import Draft, Segment
 from search.styles import Words, searching, with_style
 from search.test_segments import draft_of, part, segment_of
 
@@ -23,17 +24,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     words: list[tuple[str, str]] = []
 
     def likelihoods(
-        task: Any, side: Any, edited: Sequence[Edited], spans: Sequence[Iterable[Span]]
+        task: Any, side: Any, texts: Sequence[Text], spans: Sequence[Iterable[Span]]
     ) -> list[dict[Span, float]]:
         domain = "source" if side.token == task.source.token else "target"
         found = []
-        for e, of_text in zip(edited, spans, strict=True):
-            at = {span: e.text.word(span.start) for span in of_text}
+        for text, of_text in zip(texts, spans, strict=True):
+            at = {span: text.word(span.start) for span in of_text}
             words.extend((domain, word) for word in at.values())
             found.append({s: -3.0 if (domain, word) == ("source", "rude") else -5.0 for s, word in at.items()})
         return found
 
-    monkeypatch.setattr(coherence, "_likelihoods", likelihoods)
+    monkeypatch.setattr(coherence, "likelihoods", likelihoods)
     return words
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from masker.api import Masker
 from masker.core.batching import padded
 from masker.core.edits import Rewrite
+from masker.core.segments import LONGEST, split_segments
 from masker.core.spans import Span
 from masker.core.surface import Replacement
 from masker.core.text import split_words
@@ -19,7 +20,7 @@ from masker.errors import MaskerError
 from masker.search import asking, coherence, editor, lexicon, race
 from masker.search.lexicon import Lexicon
 from masker.search.ranking import doubles
-from masker.search.segments import LONGEST, Edited, Segment, split_segments
+from masker.search.segments import Edited, Segment
 from search.styles import Words, search_texts, searching, with_style
 from search.test_segments import draft_of, segment_of
 
@@ -64,11 +65,11 @@ def test_search_is_the_default_of_models_with_a_style_classifier(masker: Masker)
 
 
 def test_what_cannot_be_is_said(masker: Masker) -> None:
-    with pytest.raises(MaskerError, match="known: search, paper"):
+    with pytest.raises(MaskerError, match="known: auto, fast, search, paper"):
         masker.edit("so", to="positive", method="serach")
     with pytest.raises(MaskerError, match="between 0 and 1"):
         masker.edit("so", to="positive", strength=1.0)
-    with pytest.raises(MaskerError, match="belongs to the method search"):
+    with pytest.raises(MaskerError, match="belongs to the method auto or search"):
         masker.edit("so", to="positive", method="paper", strength=0.5)
     with pytest.raises(MaskerError, match="at least 1"):
         masker.edit("so", to="positive", max_edits=0)
