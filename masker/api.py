@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
@@ -14,11 +15,14 @@ from masker.core.scoring import DomainScorer
 from masker.core.task import Task
 from masker.errors import MaskerError, unknown
 from masker.methods import choose
+from masker.model.folder import STUDENT
+from masker.students.base import Student, is_student
 
 if TYPE_CHECKING:  # ONNX Runtime does without torch
     import torch
 
     from masker.runtime import Model
+    from masker.students.lasertagger.tagging import Tagging
 
 
 class TaskOptions(TypedDict, total=False):
@@ -36,13 +40,14 @@ class EditOptions(TaskOptions, total=False):
     """How texts are rewritten."""
 
     method: str | None
-    """"search", the default where the model has style classifiers, or "paper"."""
+    """"auto", the default: "fast", the model's student, and "search" where that is not good enough. For what the model
+    has no student: "search". "paper" is the paper's method."""
     strength: float | None
     """The search editor goes on until the classifiers are so sure of the target domain: a probability."""
     max_edits: int | None
     """Up to so many edits are made."""
     min_score: float | None
-    """Only edits are made that score above this."""
+    """Only edits are made that score above this: with "fast" a probability."""
     top: int
     """Also list that many best rewrites, as `alternatives`."""
     chunk: int | None
@@ -71,7 +76,7 @@ class Masker:
             raise MaskerError("the model has no domains yet; fit it on two or more corpora first (masker fit)")
         if source_model is not None:
             _check_same_vocabulary(model, source_model)
-        self.model = model
+        self.model, self._device, self._exact = model, device, exact
         self.source_model = source_model
         self.max_words = max_words
         self._runtime = _runtime(model, device, exact=exact)
@@ -97,6 +102,19 @@ class Masker:
     @property
     def domains(self) -> list[str]:
         return self.model.domains
+
+    @cached_property
+    def student(self) -> "Tagging | None":
+        """The student in the model's folder, if there is one."""
+        from masker.students.lasertagger.tagging import Tagging
+
+        folder = self.model.folder and self.model.folder / STUDENT
+        if folder is None or self.source_model is not None or not is_student(folder):
+            return None
+        student = Student.from_pretrained(folder, device=self._device, exact=self._exact)
+        if not isinstance(student, Tagging) or not student.targets:
+            raise MaskerError(f"the student in {folder} does not say which domains it writes; teach it again")
+        return student
 
     @overload
     def edit(  # type: ignore[overload-overlap]

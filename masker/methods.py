@@ -10,6 +10,7 @@ from masker.errors import MaskerError, unknown
 
 if TYPE_CHECKING:
     from masker.api import Masker
+    from masker.search.editor import SearchEditor
 
 
 @dataclass(frozen=True)
@@ -22,23 +23,44 @@ class Method:
 
 
 def choose(masker: "Masker", task: Task, name: str | None, options: Mapping[str, Any]) -> Editor:
-    """The editor of a method, or of the first that the model has all for; options that are None are the usual ones."""
+    """The editor of a method; without a name, of the first that the model has all for and that has all the options.
+
+    Options that are None are the usual ones.
+    """
+    given = {option: value for option, value in options.items() if value is not None and (option, value) != ("top", 0)}
     if name is None:
-        able = [known for known, method in METHODS.items() if not method.lacks(masker, task)]
-        name = next(
-            known for known in able if known == "paper" or task.source is not None
-        )  # the ablation is the paper's
+        name = _usual(masker, task, given)
     if name not in METHODS:
         raise unknown("method", name, list(METHODS))
     method = METHODS[name]
     if lacking := method.lacks(masker, task):
         raise MaskerError(lacking)
-    given = {option: value for option, value in options.items() if value is not None}
     for option in given:
         if option not in method.options:
             owners = " or ".join(other for other in METHODS if option in METHODS[other].options)
             raise MaskerError(f"`{option}` belongs to the method {owners}; leave it out with the method {name}")
     return method.make(masker, task, given)
+
+
+def _usual(masker: "Masker", task: Task, given: Mapping[str, Any]) -> str:
+    if task.source is None:
+        return "paper"  # the ablation is the paper's
+    able = [name for name in USUAL if not METHODS[name].lacks(masker, task)]
+    return next((name for name in able if METHODS[name].options.issuperset(given)), able[0])
+
+
+def _auto(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
+    from masker.search.auto import AutoEditor
+
+    return AutoEditor(_fast(masker, task, {}), _search(masker, task, options))
+
+
+def _fast(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
+    from masker.students.fast import FastEditor
+
+    student = masker.student
+    assert student
+    return FastEditor(task, student, longest=_longest(masker, task), **options)
 
 
 def _paper(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
@@ -53,7 +75,7 @@ def _paper(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
     return PaperEditor(task, PaperSettings(**options), scorer, chunk=runtime.chunk, prefetch=runtime.prefetch)
 
 
-def _search(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
+def _search(masker: "Masker", task: Task, options: dict[str, Any]) -> "SearchEditor":
     from masker.model.settings import SearchSettings
     from masker.search.classifiers import StyleClassifiers
     from masker.search.editor import SearchEditor
@@ -62,16 +84,35 @@ def _search(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
     assert task.from_
     top = options.pop("top", 0)
     classifiers = StyleClassifiers.of(task, masker.model.domains, masker.model.bag_of_words)
-    longest = masker.model.settings.longest
     return SearchEditor(
         task,
         classifiers,
         SearchSettings.of(masker.model.settings.search.get(task.to, {}), options),
-        longest=max((longest[name] for name in (task.to, task.from_) if name in longest), default=None),
+        longest=_longest(masker, task),
         top=top,
         chunk=task.target.runtime.chunk,
         exact=masker.exact(task),
     )
+
+
+def _longest(masker: "Masker", task: Task) -> int | None:
+    """How many pieces are edited as one."""
+    longest = masker.model.settings.longest
+    return max((longest[name] for name in (task.to, task.from_) if name in longest), default=None)
+
+
+def _lacks_for_fast(masker: "Masker", task: Task) -> str | None:
+    student = masker.student
+    if student is None:
+        return "the model has no student; teach it one (masker distill), or use another method"
+    if task.to not in student.targets or task.from_ is None or task.from_ != masker.model.counterpart(task.to):
+        ways = " or ".join(f"from {masker.model.counterpart(to)} to {to}" for to in student.targets)
+        return f"the model's student writes only {ways}; use another method"
+    return None
+
+
+def _lacks_for_auto(masker: "Masker", task: Task) -> str | None:
+    return _lacks_for_fast(masker, task) or _lacks_for_search(masker, task)
 
 
 def _lacks_for_search(masker: "Masker", task: Task) -> str | None:
@@ -85,6 +126,9 @@ def _lacks_for_search(masker: "Masker", task: Task) -> str | None:
 
 _SHARED = frozenset({"max_edits", "min_score", "top"})
 METHODS = {
+    "auto": Method(frozenset({"max_edits", "strength"}), _lacks_for_auto, _auto),
+    "fast": Method(frozenset({"min_score"}), _lacks_for_fast, _fast),
     "search": Method(_SHARED | {"strength"}, _lacks_for_search, _search),
     "paper": Method(_SHARED, lambda masker, task: None, _paper),
 }
+USUAL = ("auto", "search", "paper")  # what is taken by default, if it can do what is asked

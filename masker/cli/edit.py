@@ -30,11 +30,11 @@ File = Annotated[
     ),
 ]
 To = Annotated[
-    str | None, typer.Option("--to", help="Domain to rewrite to; a student knows only one way, and needs none.")
+    str | None, typer.Option("--to", help="Domain to rewrite to; a student that knows only one way needs none.")
 ]
 Shape = Annotated[str, typer.Option("--format", help="lines, tsv (source and rewrite) or jsonl.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Write here instead of to standard output.")]
-Method = Annotated[str | None, typer.Option("--method", help="search (the default) or paper.")]
+Method = Annotated[str | None, typer.Option("--method", help="auto (the default), fast, search or paper.")]
 Strength = Annotated[
     float | None, typer.Option("--strength", help="Edit until both style classifiers are so sure of --to [0 to 1].")
 ]

@@ -1,11 +1,14 @@
 """masker info: what a model is and how it was made."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from masker.cli import app
+from masker.model.folder import STUDENT
 
 
 @app.command()
@@ -23,5 +26,16 @@ def info(
     folder = local_folder(model)
     found = LightModel.read(folder) if folder else load_network(model)
     console = Console(highlight=False, soft_wrap=True)
-    for name, value in facts(found, model or "the embedded model"):
+    for name, value in [*facts(found, model or "the embedded model"), *_student(folder)]:
         console.print(f"{name:<18}", value, markup=False)
+
+
+def _student(folder: Path | None) -> Iterator[tuple[str, str]]:
+    """What is known of the student in a model's folder."""
+    from masker.students.base import is_student, read_card
+
+    if folder and is_student(folder / STUDENT):
+        kind, fields, card = read_card(folder / STUDENT)
+        yield "student", f"{kind}, {card['parameters'] / 1e6:.1f}M parameters, to {' and '.join(fields['targets'])}"
+        for made in card["made"]:
+            yield "  taught", f"{made['steps']} steps with {made['pairs']:,} pairs, Exact {made['scores'].get('exact')}"

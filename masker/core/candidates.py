@@ -24,7 +24,11 @@ def written(task: Task, text: Text, span: Span, pieces: Sequence[int], fixed: Se
     if pieces and vocabulary.continuation[pieces[0]] and not (vocabulary.spaced and _opens(text, span.start)):
         return None
     left = text.words[span.start - 1].pieces if span.start else ()  # context enough to decode an infill in
-    infill = vocabulary.infill(left, pieces)
+    return placed(task, text, span, vocabulary.infill(left, pieces), fixed)
+
+
+def placed(task: Task, text: Text, span: Span, infill: str, fixed: Sequence[bool]) -> Replacement | None:
+    """Characters written into a text in the place of a span, or None if that is no candidate."""
     words = infill_words(infill)
     if "\ufffd" in infill or not all(map(str.isprintable, words)):
         return None

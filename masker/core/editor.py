@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Protocol
 
@@ -27,6 +28,11 @@ class Editor(Protocol):
 
 def edit_stream(editor: Editor, texts: Iterable[str], chunk: int | None = None) -> Iterator[Rewrite]:
     """Rewrite texts as they come, in order, `chunk` of them at a time, with `editor.prefetch` further chunks begun."""
+    for rewrite in _stream(editor, texts, chunk):
+        yield rewrite if rewrite.method else replace(rewrite, method=editor.name)
+
+
+def _stream(editor: Editor, texts: Iterable[str], chunk: int | None) -> Iterator[Rewrite]:
     waiting, remaining = deque[Pending[list[Rewrite]]](), iter(texts)
     while True:
         try:

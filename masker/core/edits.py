@@ -7,26 +7,31 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Edit:
-    """`source[start:end]`, which is `old`, becomes `new`; and the scores that made it so."""
+    """`source[start:end]`, which is `old`, becomes `new`; and the scores that made it so.
+
+    The two of the paper are those of its infill; a student has none, and its score is how sure it is: a probability.
+    """
 
     start: int
     end: int
     old: str
     new: str
     score: float
-    target_score: float
-    source_score: float
+    target_score: float | None = None
+    source_score: float | None = None
 
     def apply(self, source: str) -> str:
         return source[: self.start] + self.new + source[self.end :]
 
     def to_dict(self) -> dict[str, Any]:
-        return rounded(asdict(self))
+        return rounded({name: value for name, value in asdict(self).items() if value is not None})
 
 
 @dataclass(frozen=True)
 class Rewrite:
     """A rewritten text: applying `edits` to `source` gives `text`. `reason` says why where nothing was changed.
+
+    `method` is the name of the editor that made it.
 
     `str(rewrite)` is the text; `rewrite.diff()` shows what has changed, and so does a notebook.
     """
@@ -38,6 +43,7 @@ class Rewrite:
     edits: tuple[Edit, ...] = ()
     alternatives: tuple["Rewrite", ...] | None = None
     reason: str | None = None
+    method: str | None = None
 
     @property
     def score(self) -> float:
@@ -54,6 +60,8 @@ class Rewrite:
             ]
         if self.reason is not None:
             record["reason"] = self.reason
+        if self.method is not None:
+            record["method"] = self.method
         return record
 
     def diff(self) -> str:
@@ -110,7 +118,12 @@ def compose(before: Rewrite, edit: Edit) -> tuple[Edit, ...]:
     back = sum(len(known.new) - len(known.old) for known, (_, b) in placed if b < start)
     start, end = start - back, end - back - sum(len(known.new) - len(known.old) for known, _, _ in touching)
     merged = [edit, *(known for known, _, _ in touching)]
-    sums = (sum(getattr(e, name) for e in merged) for name in ("score", "target_score", "source_score"))
+    sums = (_sum([getattr(e, name) for e in merged]) for name in ("score", "target_score", "source_score"))
     apart = [known for known, (a, b) in placed if b < edit.start or edit.end < a]
     union = Edit(start, end, before.source[start:end], new, *sums)
     return tuple(sorted([*apart, union], key=lambda e: (e.start, e.end)))
+
+
+def _sum(scores: Sequence[float | None]) -> Any:
+    """None if one of them is."""
+    return None if None in scores else sum(score for score in scores if score is not None)

@@ -41,6 +41,13 @@ def enumerate_spans(text: Text, n_p: int, keep: Sequence[tuple[int, int]] = ()) 
     return spans
 
 
+def may_be_edited(text: Text, span: Span, keep: Sequence[tuple[int, int]] = ()) -> bool:
+    """Whether a span, of any length, holds no protected word, and is not empty inside a range of `keep`."""
+    if span.start == span.stop:
+        return not (keep and _inside(text, span.start, keep))
+    return not any(protected_words(text, keep)[span.start : span.stop])
+
+
 def _inside(text: Text, i: int, keep: Sequence[tuple[int, int]]) -> bool:
     """Whether what is inserted before word i would stand inside a range of `keep`."""
     left = text.words[i - 1].end if i else 0

@@ -17,7 +17,7 @@ from masker.model.weights import Weights
 class LightModel(WithDomains):
     """A model folder as Masker sees it; its weights stay in the files until a runtime reads them."""
 
-    folder: Path
+    folder: Path  # type: ignore[assignment]
     vocabulary: Vocabulary
     settings: Settings
     bag_of_words: BagOfWords | None = None

@@ -34,7 +34,7 @@ class PaddedMLM(nn.Module, WithDomains):
         self.mlm = mlm
         self.vocabulary = vocabulary
         self.settings = settings
-        self.style = self.bag_of_words = None
+        self.style = self.bag_of_words = self.folder = None
         self._accepted = set(inspect.signature(type(mlm).forward).parameters)
         self._first_position = _first_position(mlm)
         self._renew_head()

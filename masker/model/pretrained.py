@@ -62,6 +62,7 @@ def load(name: str | Path | None) -> "PaddedMLM":
         if missing:
             raise MaskerError(f"the weights of {where} lack {', '.join(sorted(missing)[:3])}; save the model again")
         model = PaddedMLM(mlm, Vocabulary(tokenizer), settings or Settings())
+        model.folder = folder
         _load_style(model, _file(where, folder, STYLE))
         return _checked(model, where)
 

@@ -132,11 +132,13 @@ def _fits(value: Any, kind: Any) -> bool:
 class WithDomains:
     """A model as the editor sees it: a vocabulary, settings, and named domains.
 
-    `architecture` is its family's name, `size` the number of its weights.
+    `architecture` is its family's name, `size` the number of its weights; `folder` is where it was read from, if it was
+    read from one.
     """
 
     vocabulary: Vocabulary
     settings: Settings
+    folder: Path | None
 
     @property
     def architecture(self) -> str:

@@ -1,0 +1,104 @@
+"""A tagger as a method of editing: its tags become edits of the text as it is written, with spaces and capitals."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from masker.core.candidates import placed
+from masker.core.edits import Edit, Rewrite, compose
+from masker.core.runtime import Pending
+from masker.core.segments import split_segments
+from masker.core.spans import Span, may_be_edited, protected_words
+from masker.core.task import Task
+from masker.core.text import Text
+from masker.errors import MaskerError
+from masker.students.lasertagger.tagging import Tagging
+from masker.students.lasertagger.tags import Op, Tag
+
+
+class FastEditor:
+    """The student of a model for one task. Edits of a probability up to `min_score` are not made; `longest` is how many
+    pieces are tagged as one.
+    """
+
+    name = "fast"
+    prefetch = 0
+
+    def __init__(self, task: Task, student: Tagging, *, min_score: float = 0.0, longest: int | None = None) -> None:
+        if not 0 <= min_score < 1:
+            raise MaskerError(f"`min_score` is {min_score:g}; a student's are probabilities: from 0 up to 1")
+        self.task, self.student, self.min_score, self.longest = task, student, min_score, longest
+        self.chunk = student.chunk
+        self._domain = student.domain(task.to)
+
+    def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
+        return lambda: self.edit(texts)
+
+    def edit(self, texts: Sequence[str]) -> list[Rewrite]:
+        task = self.task
+        rewrites = [Rewrite(text, text, task.from_, task.to) for text in texts]
+        going = list(range(len(rewrites)))
+        for _ in range(self.student.rounds):
+            found = self._edits([rewrites[k].text for k in going])
+            for k, edits in zip(going, found, strict=True):
+                for edit in reversed(edits):  # from the right, so that the places of the others stay
+                    rewrites[k] = replace(
+                        rewrites[k], edits=compose(rewrites[k], edit), text=edit.apply(rewrites[k].text)
+                    )
+            going = [k for k, edits in zip(going, found, strict=True) if edits]
+        return [self._explained(rewrite) for rewrite in rewrites]
+
+    def _edits(self, sources: Sequence[str]) -> list[list[Edit]]:
+        """What is to be changed in texts, in order."""
+        texts = [self.task.vocabulary.read(source) for source in sources]
+        segments = [(k, segment) for k, text in enumerate(texts) for segment in split_segments(text, self.longest)]
+        words = [[word.pieces for word in texts[k].words[a:b]] for k, (a, b) in segments]
+        edits: list[list[Edit]] = [[] for _ in texts]
+        for (k, segment), (numbers, likely) in zip(segments, self.student.tag(words, self._domain), strict=True):
+            tags = [self.student.tags.tags[number] for number in numbers]
+            for span, infill, sure in _changes(tags, likely):
+                moved = Span(span.start + segment.start, span.stop + segment.start)
+                if sure > self.min_score and (edit := self._edit(texts[k], moved, infill, sure)):
+                    edits[k].append(edit)
+        return [_apart(of_text) for of_text in edits]
+
+    def _edit(self, text: Text, span: Span, infill: str, sure: float) -> Edit | None:
+        """A change as an edit, if it may be made and is one."""
+        keep = self.task.keep(text)
+        if not may_be_edited(text, span, keep):
+            return None
+        r = placed(self.task, text, span, infill, protected_words(text, keep))
+        return None if r is None else Edit(r.start, r.end, text.source[r.start : r.end], r.new, sure)
+
+    def _explained(self, rewrite: Rewrite) -> Rewrite:
+        if rewrite.text != rewrite.source:
+            return rewrite
+        words = any(map(str.isalnum, rewrite.source))
+        return replace(rewrite, edits=(), reason="the student would keep it as it is" if words else "no words")
+
+
+def _changes(tags: Sequence[Tag], likely: Sequence[float]) -> Iterator[tuple[Span, str, float]]:
+    """Words and what comes in their place, and how likely the least likely of the tags is that say so.
+
+    Words that go one after the other are one change, with what is added among them and behind them.
+    """
+    k, end = 0, len(tags) - 1
+    while k <= end:
+        start, phrases, sure = k, list[str](), 1.0
+        while k < end and tags[k].op == Op.DELETE:
+            phrases.append(tags[k].phrase)
+            sure, k = min(sure, likely[k]), k + 1
+        if tags[k].phrase and tags[k].op != Op.DELETE:
+            phrases.append(tags[k].phrase)
+            sure = min(sure, likely[k])
+        if k > start or phrases:
+            yield Span(start, k), "".join(phrases), sure
+        k += 1
+
+
+def _apart(edits: Sequence[Edit]) -> list[Edit]:
+    """Without those that touch the one before: a capital may have reached into the next."""
+    kept: list[Edit] = []
+    for edit in edits:
+        if not kept or kept[-1].end < edit.start:
+            kept.append(edit)
+    return kept

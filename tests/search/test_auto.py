@@ -1,0 +1,98 @@
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from masker.core.edits import Edit, Rewrite, apply_edits
+from masker.core.runtime import Pending
+from masker.search import auto
+from masker.search.auto import AutoEditor, accepted
+from masker.search.editor import SearchEditor
+from search.styles import Words, searching, with_style
+
+GOOD, BAD = ["great", "nice", "good"], ["bad", "rude", "terrible"]
+
+
+def rewrite(source: str, **changes: str) -> Rewrite:
+    """`source` with some of its words replaced."""
+    edits = tuple(
+        Edit(at, at + len(old), old, new, 0.9)
+        for old, new in sorted(changes.items(), key=lambda pair: source.index(pair[0]))
+        for at in [source.index(old)]
+    )
+    return Rewrite(source, apply_edits(source, edits), "negative", "positive", edits)
+
+
+class Fast:
+    """Rewrites as they were told."""
+
+    name, chunk, prefetch = "fast", 8, 0
+
+    def __init__(self, *rewrites: Rewrite) -> None:
+        self.rewrites = {r.source: r for r in rewrites}
+
+    def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
+        return lambda: [self.rewrites[text] for text in texts]
+
+
+@pytest.fixture(scope="module")
+def search() -> SearchEditor:
+    task, _, longest = searching(with_style())
+    return SearchEditor(task, Words(GOOD, BAD), longest=longest)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def tolerant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a random model finds likely says nothing."""
+    monkeypatch.setattr(auto, "MISFIT", 1e9)
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_what_convinces_the_classifiers_is_accepted(search: SearchEditor) -> None:
+    turned = rewrite("the food was bad .", bad="great nice")
+    half = rewrite("the food was bad and rude .", bad="great")
+    same = rewrite("the food was bad .")
+    already = rewrite("the food was great and nice .", great="good")
+    assert accepted(search, [turned, half, same, already]) == {0}
+    assert accepted(search, []) == set()
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_too_many_edits_are_not(search: SearchEditor) -> None:
+    words = {"bad": "great", "rude": "nice", "terrible": "good"}
+    assert accepted(search, [rewrite("bad food and rude staff and terrible .", **words)]) == set()
+
+
+def test_a_word_that_does_not_fit_at_all(search: SearchEditor, monkeypatch: pytest.MonkeyPatch) -> None:
+    turned = rewrite("the food was bad .", bad="great nice")
+    monkeypatch.setattr(auto, "MISFIT", 1e9)
+    assert accepted(search, [turned]) == {0}
+    monkeypatch.setattr(auto, "MISFIT", -1e9)
+    assert accepted(search, [turned]) == set()
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_every_sentence_of_a_long_text_has_to_be_turned() -> None:
+    task, _, _ = searching(with_style())
+    search = SearchEditor(task, Words(GOOD, BAD), longest=6)  # type: ignore[arg-type]
+    text = "the food was bad . the staff was rude ."
+    both = rewrite(text, bad="great nice", rude="good nice")
+    first = rewrite(text, bad="great nice")
+    fine = rewrite("the food was bad . the staff was nice and good .", bad="great nice")
+    assert accepted(search, [both, first, fine]) == {0, 2}
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_other_texts_are_searched(search: SearchEditor) -> None:
+    turned, same = rewrite("the food was bad .", bad="great nice"), rewrite("the staff was rude .")
+    editor = AutoEditor(Fast(turned, same), search)
+    first, second = editor.begin([turned.source, same.source])()
+    assert (first.text, first.method) == (turned.text, "fast")
+    (searched,) = search.edit([same.source])
+    assert (second.text, second.edits, second.method) == (searched.text, searched.edits, "search")
+
+
+def test_it_takes_more_texts_at_a_time_than_are_searched(search: SearchEditor) -> None:
+    editor: Any = AutoEditor(Fast(), search)
+    assert editor.chunk == auto.CHUNKS * search.chunk
+    assert editor.begin([])() == []
