@@ -1,8 +1,9 @@
 """masker fit and masker pretrain."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,9 +35,14 @@ def _shared(
     ] = None,
     epochs: Epochs = 3.0,
     steps: Annotated[int | None, typer.Option("--steps", help="Steps, instead of --epochs.")] = None,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Examples per step, over all processes.")] = 64,
+    batch_size: Annotated[
+        int | None,
+        typer.Option("--batch-size", help="Examples per step, over all processes [default: 64, more on a GPU]."),
+    ] = None,
     accumulate: Annotated[int, typer.Option("--accumulate", help="Compute a step's batch in so many parts.")] = 1,
-    lr: Annotated[float, typer.Option("--lr", help="Highest learning rate.")] = 2e-4,
+    lr: Annotated[
+        float | None, typer.Option("--lr", help="Highest learning rate [default: 2e-4, more for larger batches].")
+    ] = None,
     dropout: Annotated[float, typer.Option("--dropout", help="Share of activations dropped in training.")] = 0.1,
     reveal: Annotated[float, typer.Option("--reveal", help="Share of spans with their first pieces shown.")] = 0.4,
     eval_every: Annotated[
@@ -90,7 +96,7 @@ def fit(
     from masker.data.corpora import load_domains, warn_if_inseparable
 
     shared["style"] = style
-    settings = _settings(shared)
+    settings, chosen = _settings(shared)
     counterparts, licences = o.pairs(counterpart, "--counterpart"), o.pairs(licence, "--licence")
     corpora = load_domains(o.pairs(domain, "--domain"), column=column, encoding=encoding)
     if warning := warn_if_inseparable(corpora):
@@ -99,8 +105,8 @@ def fit(
 
     with _reports(out) as report:
         model = training.fit(
-            corpora, out, counterparts=counterparts, domain_as=domain_as, licences=licences, settings=settings,
-            command=command(), report=report, **shared,
+            corpora, out, counterparts=counterparts, domain_as=domain_as, licences=licences,
+            settings=_suited(settings, chosen, corpora), command=command(), report=report, **shared,
         )  # fmt: skip
     _say(model, out)
 
@@ -120,7 +126,7 @@ def pretrain(
     from masker.data.corpora import read_corpus
 
     shared["epochs"] = epochs
-    settings = _settings(shared)
+    settings, chosen = _settings(shared)
     corpora: dict[str, list[str]] = {}
     for path in corpus:
         if str(path) in corpora:
@@ -130,17 +136,32 @@ def pretrain(
 
     with _reports(out) as report:
         model = training.pretrain(
-            corpora, out, licences=dict.fromkeys(corpora, licence), settings=settings, command=command(),
-            report=report, **shared,
+            corpora, out, licences=dict.fromkeys(corpora, licence), settings=_suited(settings, chosen, corpora),
+            command=command(), report=report, **shared,
         )  # fmt: skip
     _say(model, out)
 
 
-def _settings(shared: dict[str, Any]) -> Any:
-    """Take the options that are training settings out of `shared`."""
+def _settings(shared: dict[str, Any]) -> tuple[Any, set[str]]:
+    """Take the options that are training settings out of `shared`; gives the names of those that were set, too."""
     from masker.training.settings import TrainSettings
 
-    return TrainSettings(**{name: shared.pop(name) for name in SETTINGS if name in shared})
+    options = {name: shared.pop(name) for name in SETTINGS if name in shared}
+    given = {name: value for name, value in options.items() if value is not None}
+    return TrainSettings(**given), {*given}
+
+
+def _suited(settings: Any, chosen: set[str], corpora: Mapping[str, Sequence[str]]) -> Any:
+    """Settings with what was not chosen, as it suits the device and the number of texts."""
+    from masker.runtime import gpus
+    from masker.training.settings import batch_for, rate_for
+
+    if "batch_size" not in chosen and gpus():
+        texts = sum(map(len, corpora.values()))
+        settings = replace(
+            settings, batch_size=batch_for(texts, settings.epochs) // settings.accumulate * settings.accumulate
+        )
+    return settings if "lr" in chosen else replace(settings, lr=rate_for(settings.batch_size))
 
 
 def _say(model: Any, out: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 from masker.errors import MaskerError, unknown
 
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
+LARGEST, STEPS = 2048, 400  # what fills a GPU, with texts of a sentence; below so many steps little is learnt
 
 
 def require(
@@ -52,6 +53,16 @@ class LoopSettings:
         for name in names:
             if (value := getattr(self, name)) is not None:
                 require(name, value, **bounds)
+
+
+def batch_for(texts: int, epochs: float) -> int:
+    """The largest batch up to LARGEST, a power of two, with which a run still has STEPS steps."""
+    return 2 ** min(LARGEST.bit_length() - 1, max(6, math.floor(math.log2(max(1.0, texts * epochs / STEPS)))))
+
+
+def rate_for(batch_size: int) -> float:
+    """A learning rate that suits a batch: 2e-4 for 64, twice as much for 2,048."""
+    return float(f"{2e-4 * (batch_size / 64) ** 0.2:.2g}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import pytest
 from masker.errors import MaskerError
 from masker.evaluation.judges.base import Training
 from masker.students.base import StudentSettings
-from masker.training.settings import LoopSettings, TrainSettings, require
+from masker.training.settings import STEPS, LoopSettings, TrainSettings, batch_for, rate_for, require
 
 ALL = [
     {"epochs": 0}, {"epochs": math.nan}, {"steps": 0}, {"batch_size": 0}, {"lr": math.inf}, {"lr": -1}, {"warmup": 1},
@@ -51,3 +51,9 @@ def test_bounds() -> None:
     for bounds in ({"above": 3}, {"at_least": 4}, {"below": 3}):
         with pytest.raises(MaskerError, match=r"^`phrases` is 3 but must be "):
             require("phrases", 3, **bounds)
+
+
+def test_a_batch_that_fills_a_gpu_and_leaves_steps_enough() -> None:
+    assert [batch_for(texts, 3.0) for texts in (0, 100, 29_000, 333_000, 10**8)] == [64, 64, 128, 2048, 2048]
+    assert all(3 * texts / batch_for(texts, 3.0) >= STEPS for texts in range(10_000, 1_000_000, 7_001))
+    assert [rate_for(size) for size in (64, 2048)] == [2e-4, 4e-4]
