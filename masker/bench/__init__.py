@@ -1,59 +1,35 @@
 """How fast Masker is here: always as a ratio to a naive loop and to this machine's matmul rate, of the same run."""
 
 import json
-import os
-import random
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from masker.bench.texts import RAW, sample
 from masker.errors import MaskerError, missing
 
-WAYS = ("naive", "batched", "exhaustive", "pruned", "int8 exhaustive", "int8 pruned", "search", "student")
-SLOW = ("naive", "batched", "search")
+WAYS = (
+    "naive",
+    "batched",
+    "exhaustive",
+    "pruned",
+    "int8 exhaustive",
+    "int8 pruned",
+    "search",
+    "auto",
+    "fast",
+    "student",
+)
+SLOW = ("naive", "batched")
+OTHERS = ("search", "auto", "fast", "student")  # methods of their own: their edits are not those of the paper's
+FIRST = ("fast", "auto", "search", "paper")  # methods of masker edit
 LENGTHS = (8, 16, 32, 64, 128)  # words a text
 SIZES = (8, 32, 128)  # texts a corpus
-
-_FOODS = ("food", "service", "soup", "bread", "staff", "waiter", "coffee", "room", "place", "pizza", "salad")
-_VIEWS = [
-    "terrible",
-    "great",
-    "cold",
-    "friendly",
-    "slow",
-    "fresh",
-    "rude",
-    "clean",
-    "bland",
-    "lovely",
-    "awful",
-    "cheap",
-]
-_MORE = ("and we will never come back", "but the {} was {}", "so i asked for my money back", "and my wife agreed", "")
-
-
-def sample(count: int, seed: int = 0) -> list[str]:
-    """Made-up reviews of about nine words, for when there is no file."""
-    rng = random.Random(seed)
-
-    def clause() -> str:
-        return f"the {rng.choice(_FOODS)} was {rng.choice(['', 'really ', 'not '])}{rng.choice(_VIEWS)}"
-
-    return [f"{clause()} {rng.choice(_MORE).format(rng.choice(_FOODS), rng.choice(_VIEWS))} .".replace("  ", " ")
-            for _ in range(count)]  # fmt: skip
-
-
-def default_texts(count: int) -> list[str]:
-    """Negative lines of the Yelp test set, if MASKER_DATA says where it is; made-up ones otherwise."""
-    path = Path(os.environ.get("MASKER_DATA", "")) / "yelp" / "sentiment.test.0"
-    if "MASKER_DATA" not in os.environ or not path.is_file():
-        return sample(count)
-    lines = path.read_text("utf-8").splitlines()
-    return random.Random(0).sample(lines, min(count, len(lines)))
 
 
 def bench(
@@ -68,6 +44,7 @@ def bench(
         raise MaskerError("there is nothing to time; give a file with a few lines of text")
     if find_spec("torch") is None:
         raise missing("train", "timing")
+    from masker.model.folder import exported_folder
     from masker.runtime import cores
 
     with tempfile.TemporaryDirectory() as folder:
@@ -83,12 +60,14 @@ def bench(
             row["ratio"] = row["per_second"] / found["naive"]["per_second"] if "naive" in found else None
             rate = rates.get("int8" if row["way"].startswith("int8") else "float32")
             row["of_matmul"] = row["flops"] / row["seconds"] / rate if row["flops"] and rate else None
-            edited, other = row.pop("edited"), row["way"] in ("search", "student")  # by another method
+            edited, other = row.pop("edited"), row["way"] in OTHERS
             row["same_edits"] = None if other or not whole else sum(map(str.__eq__, edited, whole)) / len(whole)
         result = {"texts": len(texts), "cores": cores(), "matmul": rates, "ways": rows}
+        result["first"] = dict(_first(model, to, report)) if exported_folder(model) else {}
         if growth:
             report("how cost grows")
             result["growth"] = list(_growth(texts, usual, "int8 pruned" if exported else "pruned"))
+            result["raw"] = _raw(usual, report)
         return result
 
 
@@ -101,7 +80,7 @@ def _rows(
     for turn in range(turns):
         for way in ways:
             part = slice(turn, None, turns) if way in SLOW else slice(None)
-            result = _worker({"way": way, "texts": list(texts[part]), **usual}, may_fail=way == "search")
+            result = _worker({"way": way, "texts": list(texts[part]), **usual}, may_fail=way in OTHERS)
             if not result:
                 continue
             report(f"{turn + 1}/{turns} {way}: {result['sentences'] / result['seconds']:.2f} sentences/s")
@@ -144,12 +123,39 @@ def _growth(texts: Sequence[str], usual: dict[str, Any], way: str) -> Iterator[d
         yield {"words": None, "texts": size, "seconds": result["seconds"] / size, "peak_mb": result["peak_mb"]}
 
 
+def _first(model: str | None, to: str, report: Callable[[str], None]) -> Iterator[tuple[str, float]]:
+    """Seconds until a fresh process has rewritten ten words, the shortest of three."""
+    text = "the food was cold and the staff was rude ."
+    for method in FIRST:
+        command = [sys.executable, "-m", "masker", "edit", "--to", to, "--method", method]
+        command += ["--model", model] if model else []
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+            times.append(time.perf_counter() - start)
+        if not done.returncode:
+            report(f"first rewrite of a fresh process, {method}: {min(times):.2f} s")
+            yield method, min(times)
+
+
+def _raw(usual: dict[str, Any], report: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Seconds for texts as people write them, one at a time."""
+    rows: list[dict[str, Any]] = [{"words": len(text.split())} for text in RAW]
+    for way in ("fast", "auto", "search", "pruned"):
+        report(f"raw texts, {way}")
+        if result := _worker({"way": way, "texts": RAW, "each": True, **usual}, may_fail=way in OTHERS):
+            for row, seconds in zip(rows, result["each"], strict=True):
+                row[way] = seconds
+    return rows
+
+
 def _worker(spec: dict[str, Any], *, may_fail: bool = False) -> dict[str, Any] | None:
     command = [sys.executable, "-m", "masker.bench.worker"]
     done = subprocess.run(command, input=json.dumps(spec), capture_output=True, text=True, check=False)
     if done.returncode:
         last = _last(done.stderr)
-        if may_fail and "style classifier" in last:  # without one a model cannot search
+        if may_fail and ("style classifier" in last or "student" in last):  # the model has none
             return None
         raise MaskerError(f"timing '{spec['way']}' failed: {last}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -180,6 +186,16 @@ def table(result: dict[str, Any]) -> str:
         for row in result["growth"]:
             words = row["words"] or "as they are"
             lines.append(f"| {words} | {row['texts']} | {row['seconds']:.3f} | {row['peak_mb']:.0f} |")
+        ways = [name for name in result["raw"][0] if name != "words"]
+        lines += [
+            "",
+            f"| words of a raw text | {' | '.join(f'{way}, s' for way in ways)} |",
+            "|---" * (len(ways) + 1) + "|",
+        ]
+        lines += [f"| {row['words']} | {' | '.join(f'{row[way]:.3f}' for way in ways)} |" for row in result["raw"]]
+    if result["first"]:
+        first = ", ".join(f"{method} {seconds:.2f} s" for method, seconds in result["first"].items())
+        lines += ["", f"first rewrite of a fresh process, ten words: {first}"]
     return "\n".join(lines)
 
 

@@ -51,20 +51,30 @@ def counted(masker: Masker, shape: Shape) -> list[Counting]:
     return counts
 
 
-def run(way: str, texts: list[str], **options: Any) -> dict[str, Any]:
-    """Edit `texts` in one way; a student is so fast that it does them many times over, to fill its batches."""
+def run(way: str, texts: list[str], *, each: bool = False, **options: Any) -> dict[str, Any]:
+    """Edit `texts` in one way; a student is so fast that it does them many times over, to fill its batches.
+
+    With `each`, also one text at a time.
+    """
     edit, counts = _prepared(way, **options)
     edit(texts[:1])  # whatever is made on first use
+    alone = [_seconds(edit, [text]) for text in texts] if each else []
     for count in counts:
         count.rows, count.tokens, count.flops = 0, 0, 0.0
-    times = 64 if way == "student" else 1
+    times = 64 if way in ("student", "fast") else 1
     start = time.perf_counter()
     edited = edit(texts * times)[: len(texts)]
     return {
         "way": way, "sentences": len(texts) * times, "seconds": time.perf_counter() - start,
         "passes": sum(count.rows for count in counts), "flops": sum(count.flops for count in counts),
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "edited": edited,
+        "each": alone, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "edited": edited,
     }  # fmt: skip
+
+
+def _seconds(edit: Callable[[list[str]], list[str]], texts: list[str]) -> float:
+    start = time.perf_counter()
+    edit(texts)
+    return time.perf_counter() - start
 
 
 def _prepared(
@@ -82,7 +92,7 @@ def _prepared(
     exact = way in ("exhaustive", "pruned")  # the search editor runs as it does in `masker edit`
     masker = Masker.from_pretrained(exported or model, device="cpu", exact=exact, prune="exhaustive" not in way)
     counts = counted(masker, Shape.of(masker.model, model))
-    method = "search" if way == "search" else "paper"
+    method = way if way in ("search", "auto", "fast") else "paper"
     return lambda texts: [r.text for r in masker.edit(texts, to=to, method=method)], counts
 
 

@@ -26,9 +26,10 @@ def bench(
     """Time Masker against a naive loop and against this machine's matmul rate. Takes some minutes."""
     choice("format", format, ["table", "json"])
     from masker import bench as b
+    from masker.bench.texts import default_texts
     from masker.data.corpora import read_corpus
 
-    texts = b.default_texts(count)
+    texts = default_texts(count)
     if file is not None:
         texts = [text for text, _ in zip(read_corpus(file), range(count), strict=False)]
     result = b.bench(texts, to=to, model=model, student=str(student) if student else None, report=_report)

@@ -7,6 +7,7 @@ from conftest import make_model
 
 from masker import bench as b
 from masker.bench.flops import Shape
+from masker.bench.texts import RAW, sample
 from masker.model.folder import exported_folder
 
 Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
@@ -31,6 +32,9 @@ def test_every_way_is_timed_on_the_same_texts(masker: Cli, fitted: Path, tmp_pat
     assert ways["naive"]["ratio"] == 1
     assert all(row["per_second"] > 0 and row["peak_mb"] > 0 for row in ways.values())
     assert [row["words"] for row in found["growth"] if row["words"]] == list(b.LENGTHS)
+    assert [row["words"] for row in found["raw"]] == [len(text.split()) for text in RAW]
+    assert all(row["search"] > 0 and "fast" not in row for row in found["raw"])  # it has no student
+    assert found["first"] == {}  # it has no graphs of its own
     assert (tmp_path / "growth.png").stat().st_size > 1000
     assert "| pruned |" in b.table(found)
 
@@ -56,8 +60,8 @@ def test_nothing_to_time_is_one_line(masker: Cli, tmp_path: Path) -> None:
 
 
 def test_sample_texts_are_short_reviews() -> None:
-    texts = b.sample(20)
-    assert texts == b.sample(20)
+    texts = sample(20)
+    assert texts == sample(20)
     assert len(set(texts)) > 10
     assert all(4 <= len(text.split()) <= 14 for text in texts)
 
