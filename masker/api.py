@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 from masker.core.editor import Editor, edit_stream
 from masker.core.edits import Rewrite
 from masker.core.explanation import Explanation, explain
+from masker.core.guarded import Guarded, over_limit
 from masker.core.runtime import Runtime
 from masker.core.scoring import DomainScorer
 from masker.core.task import Task
@@ -52,6 +53,8 @@ class EditOptions(TaskOptions, total=False):
     """Also list that many best rewrites, as `alternatives`."""
     chunk: int | None
     """How many texts are edited at a time."""
+    keep_going: bool
+    """A text that cannot be edited comes out as it was, with the reason as its `error`; otherwise it is raised."""
 
 
 class Masker:
@@ -135,10 +138,14 @@ class Masker:
         self, texts: Iterable[str], to: str, from_: str | None = None, **options: Unpack[EditOptions]
     ) -> Iterator[Rewrite]:
         """Rewrite texts as they come, in order, some of them at a time. Options as in `EditOptions`."""
-        chunk = options.pop("chunk", None)
+        chunk, keep_going = options.pop("chunk", None), options.pop("keep_going", False)
         editor = self.editor(to, from_, **options)
-        checked = (self._checked(text, number) for number, text in enumerate(texts, 1))
-        yield from edit_stream(editor, checked, chunk)
+        if keep_going:
+            guarded = Guarded(editor, to, self._source_domain(to, from_), lambda text: over_limit(text, self.max_words))
+            yield from edit_stream(guarded, texts, chunk)
+        else:
+            checked = (self._checked(text, number) for number, text in enumerate(texts, 1))
+            yield from edit_stream(editor, checked, chunk)
 
     def editor(self, to: str, from_: str | None = None, **options: Unpack[EditOptions]) -> Editor:
         """The method of editing for a task, as the options name it."""
@@ -148,7 +155,7 @@ class Masker:
                 raise unknown("option", name, sorted(known))
         fixed = {name: options.pop(name) for name in TaskOptions.__optional_keys__ if name in options}  # type: ignore[misc]
         method = options.pop("method", None)
-        knobs = {name: value for name, value in options.items() if name != "chunk"}
+        knobs = {name: value for name, value in options.items() if name not in ("chunk", "keep_going")}
         return choose(self, self.task(to, from_, **fixed), method, knobs)  # type: ignore[arg-type]
 
     def explain(
@@ -220,12 +227,8 @@ class Masker:
 
     def _checked(self, text: str, number: int | None) -> str:
         """The text, unless it is too long."""
-        if len(text) > self.max_words and (words := len(text.split())) > self.max_words:
-            where = "the text" if number is None else f"text {number}"
-            raise MaskerError(
-                f"{where} has {words:,} words, more than the limit of {self.max_words:,}; "
-                "split it into sentences, one a line, or raise the limit with `max_words`"
-            )
+        if why := over_limit(text, self.max_words):
+            raise MaskerError(f"{'the text' if number is None else f'text {number}'}: {why}")
         return text
 
 

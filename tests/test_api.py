@@ -83,7 +83,7 @@ def test_what_was_begun_before_an_error_comes_out(maskers: Callable[[str], Maske
     masker._runtime.prefetch = 2
     rewrites = masker.edit_stream(["so bad", "so so", "this is a bit much"], to="positive", chunk=1)
     assert [next(rewrites).source, next(rewrites).source] == ["so bad", "so so"]
-    with pytest.raises(MaskerError, match="text 3 has 5 words"):
+    with pytest.raises(MaskerError, match="text 3: it has 5 words"):
         next(rewrites)
 
 
@@ -188,7 +188,7 @@ def test_wrong_arguments(masker: Masker, arguments: dict[str, Any], message: str
 
 
 def test_too_long_a_text_is_refused(masker: Masker) -> None:
-    with pytest.raises(MaskerError, match="text 2 has 2,001 words, more than the limit of 2,000"):
+    with pytest.raises(MaskerError, match="text 2: it has 2,001 words, more than the limit of 2,000"):
         masker.edit(["fine", "bad " * 2001], to="positive")
     with pytest.raises(MaskerError, match="20,000 words"):
         masker.explain("bad " * 20_000, to="positive")

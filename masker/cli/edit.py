@@ -14,6 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from masker.cli import _options as o
 from masker.cli import app
+from masker.cli._options import as_flags
 from masker.cli._output import choice, err, writer
 from masker.errors import MaskerError
 
@@ -45,6 +46,7 @@ Top = Annotated[int, typer.Option("--top", help="Also list the K best edits (jso
 Workers = Annotated[
     int | None, typer.Option("--workers", help="Processes to share the work; 0: one per GPU or core. Needs --out.")
 ]
+TOLD = 10  # texts that could not be edited are told of one by one, up to so many
 Resume = Annotated[bool, typer.Option("--resume", help="Continue a run with --workers that was killed.")]
 
 
@@ -76,7 +78,8 @@ def edit(
     """Rewrite every text in the style of --to.
 
     As few words as possible are changed; everything else comes out as it went in. Of a table the column --column is
-    read, or without it the column `text` or the only one there is.
+    read, or without it the column `text` or the only one there is. A text that cannot be edited comes out as it went
+    in (jsonl: error), and the exit code is 3.
     """
     from masker.data.formats import LINE_WRITERS, read_records
 
@@ -87,8 +90,10 @@ def edit(
     }  # fmt: skip
     job = replace(_job(to, from_, model, source_model, max_words, options), exact=exact)
     records = read_records(file, column=column, encoding=encoding)
+    failures = _Failures()
     if workers is None and not resume:
-        _stream(job, records, format, out, device)
+        _stream(job, records, format, out, device, failures)
+        failures.end()
         return
     if out is None:
         raise MaskerError("several workers write to a file that a killed run can be continued in; name it with --out")
@@ -96,8 +101,31 @@ def edit(
 
     edit_file(
         job, records, out, format=format, workers=workers or 0, device=device, resume=resume, source=str(file),
-        column=column, encoding=encoding,
+        column=column, encoding=encoding, on_failure=failures.note,
     )  # fmt: skip
+    failures.end()
+
+
+class _Failures:
+    """Texts that could not be edited: the first are told of, all are counted, and the exit code is 3."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def note(self, line: int, why: str) -> None:
+        self.count += 1
+        if self.count <= TOLD:
+            err.print(f"masker: text {line}: {as_flags(why, _command())}", markup=False, soft_wrap=True)
+
+    def end(self) -> None:
+        if self.count:
+            texts = "1 text" if self.count == 1 else f"{self.count:,} texts"
+            err.print(f"masker: {texts} could not be edited, and came out unchanged", markup=False, soft_wrap=True)
+            raise typer.Exit(3)
+
+
+def _command() -> Any:
+    return typer.main.get_command(app).commands["edit"]  # type: ignore[attr-defined]
 
 
 def _job(
@@ -115,7 +143,9 @@ def _job(
     return Job(to or "", from_, model, source_model, max_words, options)
 
 
-def _stream(job: "Job", records: Iterator["Record"], format: str, out: Path | None, device: str | None) -> None:
+def _stream(
+    job: "Job", records: Iterator["Record"], format: str, out: Path | None, device: str | None, failures: "_Failures"
+) -> None:
     """In this process, text by text: what is done is written as soon as a chunk of texts is."""
     from masker.scale.job import render
 
@@ -133,11 +163,13 @@ def _stream(job: "Job", records: Iterator["Record"], format: str, out: Path | No
         Progress(*columns, console=err, transient=True, disable=mixed or not err.is_terminal) as bar,
     ):
         first = list(itertools.islice(records, 1))  # a bad file shows before the model is loaded
-        editor = job.load(device)
+        editor = job.load(device, keep_going=True)
         gc.freeze()  # or else the collector looks through all of the libraries again and again
         task = bar.add_task("0 lines")
         for done, rewrite in enumerate(editor.stream(texts(itertools.chain(first, records))), 1):
             sink.write(render(rewrite, endings.popleft(), format))
+            if rewrite.error:
+                failures.note(done, rewrite.error)
             bar.update(task, description=f"{done:,} lines")
             if out is None and not endings:  # a chunk is complete
                 sink.flush()

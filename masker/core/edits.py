@@ -31,7 +31,7 @@ class Edit:
 class Rewrite:
     """A rewritten text: applying `edits` to `source` gives `text`. `reason` says why where nothing was changed.
 
-    `method` is the name of the editor that made it.
+    `method` is the name of the editor that made it; `error` says why it could make none.
 
     `str(rewrite)` is the text; `rewrite.diff()` shows what has changed, and so does a notebook.
     """
@@ -44,6 +44,7 @@ class Rewrite:
     alternatives: tuple["Rewrite", ...] | None = None
     reason: str | None = None
     method: str | None = None
+    error: str | None = None
 
     @property
     def score(self) -> float:
@@ -62,6 +63,8 @@ class Rewrite:
             record["reason"] = self.reason
         if self.method is not None:
             record["method"] = self.method
+        if self.error is not None:
+            record["error"] = self.error
         return record
 
     def diff(self) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from masker.core.editor import edit_stream
+from masker.core.editor import Editor, edit_stream
 from masker.core.edits import Rewrite
+from masker.core.guarded import Guarded, over_limit
 from masker.data.formats import LINE_WRITERS
 
 
@@ -27,21 +28,28 @@ class Job:
     options: dict[str, Any] = field(default_factory=dict)
     exact: bool = False
 
-    def load(self, device: str | None = None) -> "LoadedJob":
-        return LoadedJob(self, device)
+    def load(self, device: str | None = None, *, keep_going: bool = False) -> "LoadedJob":
+        return LoadedJob(self, device, keep_going=keep_going)
 
 
 class LoadedJob:
-    """A loaded job. Of `edit` threads take turns: the arithmetic is not theirs, and memory stays that of one."""
+    """A loaded job. Of `edit` threads take turns: the arithmetic is not theirs, and memory stays that of one.
 
-    def __init__(self, job: Job, device: str | None = None) -> None:
+    If it is to `keep_going`, a text that cannot be edited comes out as it was, with an `error`.
+    """
+
+    def __init__(self, job: Job, device: str | None = None, *, keep_going: bool = False) -> None:
         from masker.students.base import Student, StudentEditor, is_student
 
         self.job = job
         self._lock = threading.Lock()
         self.stream: Callable[[Iterable[str]], Iterator[Rewrite]]  # texts are rewritten as they come
         if job.model is not None and is_student(job.model):
-            student = StudentEditor(Student.from_pretrained(job.model, device=device), job.to, job.from_)
+            student: Editor = StudentEditor(
+                Student.from_pretrained(job.model, device=device, exact=job.exact), job.to, job.from_
+            )
+            if keep_going:
+                student = Guarded(student, job.to, job.from_, lambda text: over_limit(text, job.max_words))
             self.stream = lambda texts: edit_stream(student, texts)
         else:
             from masker.api import Masker
@@ -49,7 +57,8 @@ class LoadedJob:
             masker = Masker.from_pretrained(
                 job.model, job.source_model, device=device, max_words=job.max_words, exact=job.exact
             )
-            self.stream = lambda texts: masker.edit_stream(texts, job.to, job.from_, **job.options)
+            options = {**job.options, "keep_going": keep_going}
+            self.stream = lambda texts: masker.edit_stream(texts, job.to, job.from_, **options)
             self._edit([])  # an unknown domain or a bad option shows now
 
     def edit(self, texts: Sequence[str]) -> list[Rewrite]:

@@ -23,6 +23,7 @@ from masker.scale.job import Job, one_thread, render
 START = "spawn"  # a fork would share locks and CUDA
 BLOCK, GPU_BLOCK = 32, 4096  # texts that a worker is given at a time: whole chunks of every runtime
 DEATHS = 3  # a block on which so many workers have died is the cause of it
+Answer = tuple[str, list[tuple[int, str]]]  # the lines of a block, and which of its texts could not be edited, and why
 AHEAD = 4  # blocks per worker that may be out or waiting for their turn: memory is bounded by it
 
 
@@ -39,12 +40,13 @@ def edit_file(
     column: str | None = None,
     encoding: str = "utf-8",
     on_progress: Callable[[int], None] = lambda _: None,
+    on_failure: Callable[[int, str], None] = lambda line, why: None,
 ) -> int:
     """Rewrite the texts of `records` into the file `out`, with `workers` processes (0: one per GPU or core).
 
     With `resume` a run that was killed is continued. `source`, `column` and `encoding` tell where the records are from:
     others are not taken for them, nor is a file that has changed where it is done. Gives the number of lines written
-    now.
+    now. `on_failure` is told of texts that could not be edited, and came out as they were.
     """
     devices, size = _devices(workers, device)
     settings = {**asdict(job), "format": format, "source": source, "column": column, "encoding": encoding}
@@ -55,9 +57,11 @@ def edit_file(
         before, rest = part.lines, part.rest(records, source or "the input")
         # the first block ends where it would have ended in an unbroken run: a text is then always edited among the same
         blocks = _blocks(rest, size, size - before % size, before)
-        for block, text in edit_blocks(job, blocks, devices, format):
+        for block, (text, failures) in edit_blocks(job, blocks, devices, format):
             part.write(text, block.records)
             on_progress(part.lines)
+            for k, why in failures:
+                on_failure(block.first + k + 1, why)
         return part.lines - before
 
 
@@ -93,7 +97,7 @@ def _blocks(records: Iterable[Record], size: int, first: int, at: int) -> Iterat
 
 def edit_blocks(
     job: Job, blocks: Iterator[_Block], devices: Sequence[str], format: str
-) -> Iterator[tuple[_Block, str]]:
+) -> Iterator[tuple[_Block, Answer]]:
     """Edit blocks in as many processes as there are devices; what becomes of each comes in order.
 
     A worker that dies is replaced, and its block is done again. No more than a few blocks per worker are held.
@@ -101,7 +105,7 @@ def edit_blocks(
     pool = [_Worker(job, device, format) for device in devices]
     again: deque[_Block] = deque()  # of workers that died
     deaths: Counter[int] = Counter()
-    results: dict[int, str] = {}
+    results: dict[int, Answer] = {}
     order: deque[_Block] = deque()  # the blocks that were handed out and not yet given back
     try:
         while True:
@@ -117,9 +121,9 @@ def edit_blocks(
             for ready in wait([worker.pipe for worker in pool]):
                 k = next(k for k, worker in enumerate(pool) if worker.pipe is ready)
                 block = pool[k].block
-                text = pool[k].take()
-                if text is not None and block is not None:
-                    results[block.first] = text
+                answer = pool[k].take()
+                if answer is not None and block is not None:
+                    results[block.first] = answer
                     continue
                 if block is not None:
                     again.append(block)
@@ -158,17 +162,17 @@ class _Worker:
         with suppress(OSError):  # it has died, which is seen where its answer is awaited
             self.pipe.send(block)
 
-    def take(self) -> str | None:
+    def take(self) -> Answer | None:
         """The lines of its block; None if the worker has died instead."""
         try:
-            answer = self.pipe.recv()
+            answer: Answer | Exception = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join()
             return None
         if isinstance(answer, Exception):
             raise answer
         self.block = None
-        return str(answer)
+        return answer
 
 
 def _work(pipe: Connection, job: Job, device: str, format: str) -> None:
@@ -180,14 +184,15 @@ def _work(pipe: Connection, job: Job, device: str, format: str) -> None:
     with suppress(EOFError, ConnectionError):  # the parent is gone
         first = 0
         try:
-            editor = job.load(device)
+            editor = job.load(device, keep_going=True)
             gc.freeze()  # the libraries are here to stay: no need to look through them for garbage
             while pipe in wait([pipe, parent]):
                 block: _Block = pipe.recv()
                 first, records = block.first, block.records
                 rewrites = editor.edit([record.text for record in records])
                 pairs = zip(rewrites, records, strict=True)
-                pipe.send("".join(render(rewrite, record.ending, format) for rewrite, record in pairs))
+                text = "".join(render(rewrite, record.ending, format) for rewrite, record in pairs)
+                pipe.send((text, [(k, rewrite.error) for k, rewrite in enumerate(rewrites) if rewrite.error]))
         except MaskerError as error:  # it counts the texts of the block, people those of the file
             pipe.send(MaskerError(re.sub(r"^text (\d+)", lambda m: f"text {first + int(m[1])}", str(error))))
         except (EOFError, ConnectionError):

@@ -27,6 +27,7 @@ COLUMNS = ("source", "target", "score", "similarity", "line", "edits", "to")
 REASONS = {  # why a line gave no pair, in the order of the tests
     "blank": "no words",
     "too_long": "more words than `max_words`",
+    "failed": "could not be edited",
     "unchanged": "Masker changed nothing",
     "score": "Score not above `min_score`",
     "similarity": "below `min_similarity`",
@@ -123,6 +124,8 @@ def why_no_pair(rewrite: Rewrite, settings: SilverSettings) -> str | None:
     """Which of REASONS speaks against a rewrite, as far as it can be told without a judge."""
     if not rewrite.source.strip():
         return "blank"
+    if rewrite.error:
+        return "failed"
     if rewrite.text == rewrite.source:
         return "unchanged"
     if settings.min_score is not None and not rewrite.score > settings.min_score:
@@ -155,7 +158,7 @@ def _pairs(
             dropped["too_long"] += 1
         else:
             numbered.append((number, text))
-    options = dict(settings.options)
+    options = {**settings.options, "keep_going": True}
     if settings.min_score is not None and settings.min_score < 0:  # edits that would not be made otherwise
         options["min_score"] = settings.min_score
     rewrites = masker.edit_stream([text for _, text in numbered], settings.to, settings.from_, **options)

@@ -5,12 +5,15 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toy import CORPORA
 
 from masker.api import Masker
 from masker.data.output import locked
+from masker.data.resumable import ResumableFile
+from masker.errors import MaskerError
 from masker.training.fit import fit
 from masker.training.settings import TrainSettings
 
@@ -314,12 +317,21 @@ def test_two_runs_do_not_write_one_file(edit: Cli, edit_fails: Fails, here: Path
     assert leftovers(here) == ["other.txt", "out.txt"]
 
 
-def test_resume_wants_the_same_input(edit_fails: Fails, here: Path) -> None:
-    """A run that stopped at too long a line is not continued with another text under the same name."""
+def test_resume_wants_the_same_input(edit_fails: Fails, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that was broken off is not continued with another text under the same name."""
     lines = [b"it was terrible .\n"] * 33 + [b"one two three four five six\n"]
     (here / "in.txt").write_bytes(b"".join(lines))
-    arguments = ("in.txt", "--to", "positive", "--out", "out.txt", "--device", "cpu", "--max-words", "5", "--resume")
-    assert "text 34 has 6 words" in edit_fails(*arguments, "--workers", "1")
+    arguments = ("in.txt", "--to", "positive", "--out", "out.txt", "--device", "cpu", "--resume")
+    write, written = ResumableFile.write, []
+
+    def broken(self: ResumableFile, *block: Any) -> None:
+        if written:
+            raise MaskerError("the power is gone")
+        written.append(write(self, *block))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ResumableFile, "write", broken)
+        assert "the power is gone" in edit_fails(*arguments, "--workers", "1")
     assert 'begun with --encoding "utf-8", now "latin-1"' in edit_fails(*arguments, "--encoding", "latin-1")
     (here / "in.txt").write_bytes(b"".join([b"it was terrible !\n", *lines[1:]]))
     assert "the first 32 lines of in.txt are not those that the run was begun with" in edit_fails(*arguments)
@@ -384,14 +396,44 @@ def test_latin_1(edit_fails: Fails, edit: Cli, here: Path) -> None:
     assert "encoding" in edit_fails("latin", "--to", "positive", "--encoding", "latin-99")
 
 
-def test_a_very_long_line(edit_fails: Fails, edit: Cli) -> None:
-    long = b"ok\n" + b"word " * 20_000
-    error = edit_fails("--to", "positive", stdin=long)
-    assert "20,000 words" in error
-    assert "text 2" in error
-    assert "--max-words" in error
+@pytest.mark.parametrize("more", [(), ("--workers", "1", "--out", "out.jsonl", "--device", "cpu")])
+def test_a_very_long_line_comes_out_as_it_is(edit: Cli, here: Path, more: tuple[str, ...]) -> None:
+    lines = ["it was terrible", "word " * 20_000, "the food was bad"]
+    result = edit("--to", "positive", "--format", "jsonl", *more, stdin="\n".join(lines).encode())
+    assert result.code == 3
+    said, count = result.err.splitlines()
+    assert said.startswith("masker: text 2: it has 20,000 words, more than the limit of 2,000; split it into sentences")
+    assert "raise the limit with --max-words" in said
+    assert count == "masker: 1 text could not be edited, and came out unchanged"
+    text = (here / "out.jsonl").read_text() if more else result.text
+    first, long, last = map(json.loads, text.splitlines())
+    assert (long["text"], long["edits"]) == (lines[1], [])
+    assert long["error"].startswith("it has 20,000 words")
+    assert "error" not in first
+    assert "error" not in last
     result = edit("--to", "positive", "--max-words", "3", stdin=b"it was terrible")
     assert result.code == 0
+
+
+def test_a_text_that_fails_comes_out_as_it_is(edit: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from masker.core.vocabulary import Vocabulary
+
+    read = Vocabulary.read
+
+    def fragile(self: Vocabulary, source: str) -> Any:
+        if "poison" in source:
+            raise ZeroDivisionError("oh\nno")
+        return read(self, source)
+
+    monkeypatch.setattr(Vocabulary, "read", fragile)
+    texts = "".join(f"poison {k} .\n" for k in range(12))
+    result = edit("--to", "positive", stdin=f"it was terrible .\n{texts}".encode())
+    assert result.code == 3
+    assert result.text.splitlines()[1:] == texts.splitlines()
+    said = result.err.splitlines()
+    assert said[0] == "masker: text 2: ZeroDivisionError: oh"
+    assert said[-1] == "masker: 12 texts could not be edited, and came out unchanged"
+    assert len(said) == 11
 
 
 def test_a_line_longer_than_the_window(edit: Cli) -> None:

@@ -58,7 +58,7 @@ def test_silver(tmp_path: Path, format: str | None) -> None:
 
 def test_plain_columns_with_and_without_a_header(tmp_path: Path) -> None:
     assert read(tmp_path, "a\tb\n\nc\td\r\n") == [("a", "b", "", ""), ("c", "d", "", "")]
-    assert read(tmp_path, "source\ttarget\ttype\na\tb\tT\n") == [("a", "b", "T")]
+    assert read(tmp_path, "source\ttarget\ttype\na\tb\tT\n") == [("a", "b", "T", "")]
     assert read(tmp_path, "source\ttarget\na\tb\n") == [("a", "b", "", "")]
     assert read(tmp_path, "source\ttarget\tto\na\tb\tcivil\n") == [("a", "b", "", "civil")]
 

@@ -84,11 +84,11 @@ def test_poison_fails_alone(model_folder: Path, texts: Callable[[str], str]) -> 
             outcomes = outcome if isinstance(outcome, list) else [outcome]
             return key, [o.text if isinstance(o, Rewrite) else o.reason[:12] for o in outcomes]
 
-        listed = ("list", [texts(TEXTS[0]), "text 1 has 5", texts(TEXTS[3])])
+        listed = ("list", [texts(TEXTS[0]), "text 1: it h", texts(TEXTS[3])])
         assert_that(edited | beam.MapTuple(shown), equal_to([*((k, [texts(t)]) for k, t in good), listed]))
         wanted = [
-            ("long", "text 1 has 50 words, more"),
-            (("list", 1), "text 1 has 50 words, more"),
+            ("long", "text 1: it has 50 words, more"),
+            (("list", 1), "text 1: it has 50 words, more"),
             ("none", "not a text but NoneType"),
             ("bytes", "not a text but bytes"),
             ("unread", "bad JSON"),
@@ -169,7 +169,7 @@ def test_a_gpu_is_shared_by_the_processes_of_a_machine() -> None:
 def test_a_model_shared_by_processes(model_folder: Path, texts: Callable[[str], str]) -> None:
     def check(edited: Any, failed: Any) -> None:
         assert_that(edited | beam.Map(lambda r: r.text), equal_to([texts(t) for t in TEXTS]))
-        assert_that(failed | beam.Map(lambda f: f.reason[:18]), equal_to(["text 1 has 50 word"]), label="failed")
+        assert_that(failed | beam.Map(lambda f: f.reason[:18]), equal_to(["text 1: it has 50 "]), label="failed")
 
     run(model_folder, [*TEXTS, LONG], check, share=True)
 

@@ -27,7 +27,7 @@ from masker.scale.job import Job, render
 class Toy(Job):
     """Turns texts round. Some texts ask for more."""
 
-    def load(self, device: str | None = None) -> Any:
+    def load(self, device: str | None = None, *, keep_going: bool = False) -> Any:
         return self
 
     def edit(self, texts: list[str]) -> list[Rewrite]:

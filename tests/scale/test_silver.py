@@ -48,6 +48,9 @@ class Stub:
             self.seen.append(text)
             at, score = text.find("bad"), 0.1 if "?" in text else 0.5
             edits = (Edit(at, at + 3, "bad", "good", score, score, 0.0),) if at >= 0 else ()
+            if "poison" in text:
+                yield Rewrite(text, text, from_, to, error="it cannot be done")
+                continue
             yield Rewrite(text, edits[0].apply(text) if edits else text, from_, to, edits)
 
 
@@ -91,11 +94,17 @@ def test_pairs_with_their_scores_and_edits(corpus: Path, tmp_path: Path) -> None
     for row in rows:  # the edits turn the real side into the synthetic one
         (edit,) = json.loads(row["edits"])
         assert row["target"][: edit["start"]] + edit["new"] + row["target"][edit["end"] :] == row["source"]
-    dropped = {"blank": 1, "too_long": 1, "unchanged": 1, "score": 0, "similarity": 0, "style": 0}
+    dropped = {"blank": 1, "too_long": 1, "failed": 0, "unchanged": 1, "score": 0, "similarity": 0, "style": 0}
     assert report.to_dict() == {**DONE, "dropped": dropped}
     assert sum(report.dropped.values()) + report.kept == report.lines
     assert [pair.source for pair in read_pairs(tmp_path / "s.tsv")] == [row["source"] for row in rows]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.txt", "s.tsv", "s.tsv.json"]
+
+
+def test_a_text_that_cannot_be_edited_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("a bad poison\na bad day\n")
+    report = run(tmp_path / "corpus.txt", tmp_path / "s.tsv")
+    assert (report.kept, report.dropped["failed"], report.dropped["unchanged"]) == (1, 1, 0)
 
 
 def test_the_rewritten_text_on_either_side(corpus: Path, tmp_path: Path) -> None:
@@ -114,16 +123,24 @@ def test_the_rewritten_text_on_either_side(corpus: Path, tmp_path: Path) -> None
 def test_every_filter_counts_what_it_drops(corpus: Path, tmp_path: Path) -> None:
     report = run(corpus, tmp_path / "s.tsv", min_score=0.1, min_similarity=0.5, judge=PolarityJudge())
     assert [int(row["line"]) for row in table(tmp_path / "s.tsv")] == [1, 7]
-    assert report.dropped == {"blank": 1, "too_long": 1, "unchanged": 1, "score": 1, "similarity": 1, "style": 1}
+    assert report.dropped == {
+        "blank": 1,
+        "too_long": 1,
+        "failed": 0,
+        "unchanged": 1,
+        "score": 1,
+        "similarity": 1,
+        "style": 1,
+    }
     assert report.kept == 2
 
 
 def test_options_reach_the_editor(corpus: Path, tmp_path: Path) -> None:
     stub = Stub()
     run(corpus, tmp_path / "s.tsv", stub, min_score=0.3, options={"method": "search"})
-    assert stub.options == {"method": "search"}  # what scores too low must come out to be counted
+    assert stub.options == {"method": "search", "keep_going": True}  # what scores too low must come out to be counted
     run(corpus, tmp_path / "s.tsv", stub, min_score=-1.0)
-    assert stub.options == {"min_score": -1.0}
+    assert stub.options == {"min_score": -1.0, "keep_going": True}
 
 
 def test_packed_corpora_and_none(corpus: Path, tmp_path: Path) -> None:
