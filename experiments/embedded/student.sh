@@ -20,7 +20,7 @@ silver negative positive
 silver positive negative
 
 masker distill --student lasertagger --silver $out/positive.tsv --silver $out/negative.tsv --layers 4 --shared \
-  --epochs 8 --batch-size 512 --lr 5e-4 --patience 100 --out $folder
+  --keep-bias 0.25 --epochs 8 --batch-size 512 --lr 5e-4 --patience 100 --out $folder
 python -c "
 from masker import Student
 Student.from_pretrained('$folder', exported=False).save_pretrained('$folder', packed=True)"

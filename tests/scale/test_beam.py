@@ -93,7 +93,7 @@ def test_poison_fails_alone(model_folder: Path, texts: Callable[[str], str]) -> 
             ("bytes", "not a text but bytes"),
             ("unread", "bad JSON"),
         ]
-        assert_that(failed | beam.Map(lambda f: (f.key, f.reason[:25])), equal_to(wanted), label="failed")
+        assert_that(failed | beam.Map(lambda f: (f.key, f.reason[:29])), equal_to(wanted), label="failed")
 
     metrics = run(model_folder, elements, check)
     counters = {m.key.metric.name: m.result for m in metrics["counters"]}
