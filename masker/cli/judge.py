@@ -32,7 +32,9 @@ def fit(
         typer.Option(metavar="NAME=FILE", help="Development lines of a domain. Default: 5 % of its corpus, held out."),
     ] = None,
     kind: Annotated[str, typer.Option(help="ngram (logistic regression) or transformer.")] = "ngram",
-    base: Annotated[Path | None, typer.Option(help="Encoder folder that a transformer judge starts from.")] = None,
+    base: Annotated[
+        Path | None, typer.Option(help="Encoder that a transformer judge starts from [default: embedded].")
+    ] = None,
     judge_lines: Annotated[
         bool, typer.Option("--judge-lines", help="Learn only from the quarter of the lines that is kept for judges.")
     ] = False,

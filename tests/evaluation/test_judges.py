@@ -86,6 +86,11 @@ def test_transformer_judge(base: Path, tmp_path: Path) -> None:
     assert one[0] == pytest.approx(two[0], abs=1e-5)  # padding has no say
 
 
+def test_without_a_base_a_transformer_judge_starts_from_the_embedded_encoder() -> None:
+    fitted = Judge.fit(CORPORA, dev=DEV, kind="transformer", training=Training(epochs=1, batch_size=8))
+    assert fitted.predict(["what a terrible place .", "we love it here ."]) == ["negative", "positive"]
+
+
 def test_any_number_of_domains_and_lines_held_out_by_default(tmp_path: Path) -> None:
     corpora = CORPORA | {"question": [f"where is the {noun} {word} ?" for noun in NOUNS for word in ("now", "then")]}
     fitted = Judge.fit(corpora)
@@ -111,8 +116,6 @@ def test_errors_name_the_remedy(tmp_path: Path) -> None:
         Judge.fit(CORPORA, dev={"negative": ["bad"]})
     with pytest.raises(MaskerError, match="'negative' has no lines"):
         Judge.fit(CORPORA | {"negative": []}, dev=DEV)
-    with pytest.raises(MaskerError, match="give its folder as `base`"):
-        Judge.fit(CORPORA, kind="transformer")
     with pytest.raises(MaskerError, match=r"^`lr` is 0 but must be above 0$"):
         Training(lr=0)
 

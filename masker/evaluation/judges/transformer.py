@@ -1,6 +1,8 @@
 """The transformer judge: an encoder fine-tuned to tell domains apart."""
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from torch.nn.functional import cross_entropy
 from masker.core.batching import by_length, padded
 from masker.errors import MaskerError
 from masker.evaluation.judges.base import Judge, Labelled, OnStep, Training
+from masker.model.folder import PACKED
 from masker.model.pretrained import quiet
 from masker.training.device import autocast, choose_device
 from masker.training.loop import teach
@@ -33,11 +36,10 @@ class TransformerJudge(Judge):
     def _fit(
         cls, train: Labelled, dev: Labelled, domains: tuple[str, ...], training: Training, on_step: OnStep | None
     ) -> tuple[Judge, dict[str, Any]]:
-        if training.base is None:
-            raise MaskerError("a transformer judge needs an encoder to start from; give its folder as `base`")
         torch.manual_seed(training.seed)
         names = {"id2label": dict(enumerate(domains)), "label2id": {domain: i for i, domain in enumerate(domains)}}
-        judge = cls._open(training.base, device=training.device, num_labels=len(domains), **names)
+        with _base(training.base) as folder:
+            judge = cls._open(folder, device=training.device, num_labels=len(domains), **names)
         judge.tokenizer.model_max_length = training.max_length
         best_epoch = judge._train(train, dev, training, on_step)
         kept = ("epochs", "batch_size", "lr", "warmup", "max_length", "seed")
@@ -110,3 +112,18 @@ class TransformerJudge(Judge):
         with autocast(self.device):
             logits: Tensor = self.model(input_ids=ids, attention_mask=inside).logits
         return logits.float()
+
+
+@contextmanager
+def _base(name: str | Path | None) -> Iterator[str | Path]:
+    """The folder or id of an encoder; without a name that of the embedded model, which has to be unpacked first."""
+    if name is not None and not (Path(name).expanduser() / PACKED).is_file():
+        yield name
+        return
+    from masker.model.padded_mlm import PaddedMLM
+
+    with tempfile.TemporaryDirectory() as folder, quiet():
+        model = PaddedMLM.from_pretrained(name)
+        model.mlm.save_pretrained(folder)
+        model.vocabulary.tokenizer.save_pretrained(folder)
+        yield folder
