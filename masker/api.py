@@ -11,11 +11,12 @@ from masker.core.editor import Editor, edit_stream
 from masker.core.edits import Rewrite
 from masker.core.explanation import Explanation, explain
 from masker.core.guarded import Guarded, over_limit
+from masker.core.protection import patterns
 from masker.core.runtime import Runtime
 from masker.core.scoring import DomainScorer
 from masker.core.task import Task
 from masker.errors import MaskerError, unknown
-from masker.methods import choose
+from masker.methods import METHODS, choose, given
 from masker.model.folder import STUDENT
 from masker.students.base import Student, is_student
 
@@ -32,7 +33,10 @@ class TaskOptions(TypedDict, total=False):
     source_score: bool
     """False is the paper's ablation: only the target domain is asked."""
     protect: str | re.Pattern[str] | None
-    """What this pattern matches stays as it is."""
+    """What this pattern matches stays as it is, besides numbers, links, accounts, tags, code and quoted names; "none"
+    protects nothing, "names" also names in capitals. The paper's method protects only what it is told to."""
+    keep: Collection[str]
+    """Terms that stay as they are."""
     forbid: Collection[str]
     """Words that are never inserted."""
 
@@ -156,7 +160,9 @@ class Masker:
         fixed = {name: options.pop(name) for name in TaskOptions.__optional_keys__ if name in options}  # type: ignore[misc]
         method = options.pop("method", None)
         knobs = {name: value for name, value in options.items() if name not in ("chunk", "keep_going")}
-        return choose(self, self.task(to, from_, **fixed), method, knobs)  # type: ignore[arg-type]
+        name = choose(self, self.task(to, from_, **fixed), method, knobs)  # type: ignore[arg-type]
+        task = self.task(to, from_, **fixed, standard=METHODS[name].protects)  # type: ignore[arg-type]
+        return METHODS[name].make(self, task, given(knobs))
 
     def explain(
         self,
@@ -179,18 +185,19 @@ class Masker:
         *,
         source_score: bool = True,
         protect: str | re.Pattern[str] | None = None,
+        keep: Collection[str] = (),
         forbid: Collection[str] = (),
+        standard: bool = False,
     ) -> Task:
-        """From which domain to which, by what runtime, and what may not be touched or inserted."""
+        """From which domain to which, by what runtime, and what may not be touched or inserted.
+
+        `standard` is whether numbers, links and their like are protected, too.
+        """
         model, other = self.model, self.source_model or self.model
         from_ = self._source_domain(model.check_domain(to), from_)
         source = None
         if from_ is not None:
             source = DomainScorer(self._source_runtime, other.vocabulary.domain(other.check_domain(from_)))
-        try:
-            pattern = re.compile(protect) if protect else None
-        except re.error as error:
-            raise MaskerError(f"'{protect}' is no valid pattern: {error}") from error
         return Task(
             vocabulary=model.vocabulary,
             frame=model.frame,
@@ -199,7 +206,7 @@ class Masker:
             from_=from_,
             target=DomainScorer(self._runtime, model.vocabulary.domain(to)),
             source=source if source_score else None,
-            protect=pattern,
+            protect=patterns(protect, [keep] if isinstance(keep, str) else keep, standard=standard),
             forbid=frozenset([forbid] if isinstance(forbid, str) else forbid),
             batch_tokens=self.batch_tokens,
         )

@@ -15,31 +15,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """A way of editing. `options` are the knobs it has, and `lacks` says what a model lacks for it, None if nothing."""
+    """A way of editing. `options` are the knobs it has, and `lacks` says what a model lacks for it, None if nothing.
+
+    `protects` is whether it leaves numbers, links and their like alone without being told to.
+    """
 
     options: frozenset[str]
     lacks: Callable[["Masker", Task], str | None]
     make: Callable[["Masker", Task, dict[str, Any]], Editor]
+    protects: bool = True
 
 
-def choose(masker: "Masker", task: Task, name: str | None, options: Mapping[str, Any]) -> Editor:
-    """The editor of a method; without a name, of the first that the model has all for and that has all the options.
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options without those that are the usual ones anyway."""
+    return {option: value for option, value in options.items() if value is not None and (option, value) != ("top", 0)}
 
-    Options that are None are the usual ones.
-    """
-    given = {option: value for option, value in options.items() if value is not None and (option, value) != ("top", 0)}
+
+def choose(masker: "Masker", task: Task, name: str | None, options: Mapping[str, Any]) -> str:
+    """The name of a method, checked; without one, the first that the model has all for and that has all the options."""
+    chosen = given(options)
     if name is None:
-        name = _usual(masker, task, given)
+        name = _usual(masker, task, chosen)
     if name not in METHODS:
         raise unknown("method", name, list(METHODS))
     method = METHODS[name]
     if lacking := method.lacks(masker, task):
         raise MaskerError(lacking)
-    for option in given:
+    for option in chosen:
         if option not in method.options:
             owners = " or ".join(other for other in METHODS if option in METHODS[other].options)
             raise MaskerError(f"`{option}` belongs to the method {owners}; leave it out with the method {name}")
-    return method.make(masker, task, given)
+    return name
 
 
 def _usual(masker: "Masker", task: Task, given: Mapping[str, Any]) -> str:
@@ -129,6 +135,6 @@ METHODS = {
     "auto": Method(frozenset({"max_edits", "strength"}), _lacks_for_auto, _auto),
     "fast": Method(frozenset({"min_score"}), _lacks_for_fast, _fast),
     "search": Method(_SHARED | {"strength"}, _lacks_for_search, _search),
-    "paper": Method(_SHARED, lambda masker, task: None, _paper),
+    "paper": Method(_SHARED, lambda masker, task: None, _paper, protects=False),
 }
 USUAL = ("auto", "search", "paper")  # what is taken by default, if it can do what is asked

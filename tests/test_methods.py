@@ -8,6 +8,7 @@ import pytest
 
 from masker import Masker
 from masker.core.edits import apply_edits
+from masker.core.protection import STANDARD
 from masker.errors import MaskerError
 from masker.model.folder import EMBEDDED, STUDENT
 from masker.search.auto import AutoEditor
@@ -107,3 +108,21 @@ def test_raw_text(masker: Masker) -> None:
     assert rewrite.text[0].isupper()
     assert " ," not in rewrite.text
     assert rewrite.text.endswith("!")
+
+
+def test_numbers_links_and_terms_stay(masker: Masker) -> None:
+    texts = [
+        "My $45 steak was cold.", "Terrible: 2 stars of 5!", "see www.awful.com for the worst pizza .",
+        "the rude staff at Bad Boys was terrible .", "#worst food ever , @badplace !",
+        "I waited 45 minutes for cold soup.",
+    ]  # fmt: skip
+    kept = [match for text in texts for pattern in masker.task("positive", standard=True).protect
+            for match in pattern.findall(text)]  # fmt: skip
+    for method in ("auto", "search", "fast"):
+        rewrites = masker.edit(texts, to="positive", method=method)
+        assert [m for r in rewrites for m in STANDARD.findall(r.text)] == kept
+        assert any(rewrite.edits for rewrite in rewrites)
+    for rewrite in masker.edit(texts, to="positive", keep=["bad boys", "rude"]):
+        assert ("Bad Boys" in rewrite.source) == ("rude" in rewrite.text and "Bad Boys" in rewrite.text)
+    assert masker.editor("positive", method="paper").task.protect == ()  # type: ignore[attr-defined]
+    assert masker.editor("positive", method="search", protect="none").task.protect == ()  # type: ignore[attr-defined]

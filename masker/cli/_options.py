@@ -1,6 +1,7 @@
 """Options that several verbs share, and how parameters of the library are called on the command line."""
 
 import re
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +19,15 @@ From = Annotated[str | None, typer.Option("--from", help="Domain that the text c
 NoSourceScore = Annotated[
     bool, typer.Option("--no-source-score", help="Score by TargetScore alone: the paper's ablation.")
 ]
-Protect = Annotated[str | None, typer.Option("--protect", metavar="REGEX", help="Never touch what this matches.")]
+Protect = Annotated[
+    str | None,
+    typer.Option(
+        "--protect", metavar="REGEX",
+        help="Never touch what this matches, besides numbers, links and the like; none: not even those; "
+        "names: capitalised names too.",
+    ),
+]  # fmt: skip
+Keep = Annotated[Path | None, typer.Option("--keep", metavar="FILE", help="Terms never to touch, one per line.")]
 Forbid = Annotated[
     list[str] | None, typer.Option("--forbid", metavar="WORDS", help="Words never to insert, separated by commas.")
 ]
@@ -63,6 +72,13 @@ def as_flags(message: str, command: Any) -> str:
         return flags.get(name) or flags.get(_OTHERWISE.get(name, "")) or name
 
     return re.sub(r"`([A-Za-z_]\w*)`", flag, message)
+
+
+def terms(keep: Path | None) -> list[str]:
+    """The lines of a file of terms."""
+    from masker.data.corpora import read_corpus
+
+    return list(read_corpus(keep)) if keep else []
 
 
 def words(forbid: list[str] | None) -> list[str]:

@@ -66,6 +66,7 @@ def edit(
     top: Top = 0,
     no_source_score: o.NoSourceScore = False,
     protect: o.Protect = None,
+    keep: o.Keep = None,
     forbid: o.Forbid = None,
     exact: o.Exact = False,
     max_words: o.MaxWords = 2000,
@@ -86,7 +87,8 @@ def edit(
     choice("format", format, list(LINE_WRITERS))
     options: dict[str, Any] = {
         "method": method, "strength": strength, "max_edits": max_edits, "min_score": min_score, "top": top,
-        "source_score": not no_source_score, "protect": protect, "forbid": o.words(forbid),
+        "source_score": not no_source_score, "protect": protect, "keep": o.terms(keep),
+        "forbid": o.words(forbid),
     }  # fmt: skip
     job = replace(_job(to, from_, model, source_model, max_words, options), exact=exact)
     records = read_records(file, column=column, encoding=encoding)

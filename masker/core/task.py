@@ -26,13 +26,13 @@ class Task:
     from_: str | None
     target: DomainScorer
     source: DomainScorer | None  # None: a single domain, or the ablation without SourceScore
-    protect: re.Pattern[str] | None = None
+    protect: tuple[re.Pattern[str], ...] = ()
     forbid: Collection[str] = field(default_factory=frozenset)
     batch_tokens: int = 8192
 
     def keep(self, text: Text) -> list[Range]:
         """Character ranges that no edit may touch."""
-        return [m.span() for m in self.protect.finditer(text.source) if m.group()] if self.protect else []
+        return [m.span() for pattern in self.protect for m in pattern.finditer(text.source) if m.group()]
 
     def allowed(self) -> np.ndarray:
         """[V] which pieces may be infilled: the forbidden words of one piece are left out beforehand."""

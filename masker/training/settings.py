@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from masker.errors import MaskerError, unknown
 
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
-LARGEST, STEPS = 2048, 400  # what fills a GPU, with texts of a sentence; below so many steps little is learnt
+LARGEST, STEPS = 2048, 800  # what fills a GPU, with texts of a sentence; below so many steps little is learnt
 
 
 def require(

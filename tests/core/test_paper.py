@@ -193,19 +193,19 @@ def test_no_texts_at_all(vocabulary: Vocabulary) -> None:
 
 def test_what_is_protected_stays(vocabulary: Vocabulary) -> None:
     proposals = [("saw|New", "the", 0.9), ("New|", "very", 0.8), ("New|York today", "it", 0.7), ("we|saw", "like", 0.3)]
-    task = proposing(vocabulary, *proposals, protect=re.compile("New York"))
+    task = proposing(vocabulary, *proposals, protect=(re.compile("New York"),))
     assert edited(task, "we saw New York today").text == "we like New York today"
 
 
 def test_a_protected_neighbour_keeps_its_case(vocabulary: Vocabulary) -> None:
     proposals = [("^|", "how", 0.5)]
     assert edited(proposing(vocabulary, *proposals), "Paris was bad.").text == "How paris was bad."
-    task = proposing(vocabulary, *proposals, protect=re.compile("Paris"))
+    task = proposing(vocabulary, *proposals, protect=(re.compile("Paris"),))
     assert edited(task, "Paris was bad.").text == "How Paris was bad."
 
 
 def test_a_pattern_that_matches_nothing_anywhere_protects_nothing(vocabulary: Vocabulary) -> None:
-    task = proposing(vocabulary, ("was|terrible", "great", 0.5), protect=re.compile("x*"))
+    task = proposing(vocabulary, ("was|terrible", "great", 0.5), protect=(re.compile("x*"),))
     assert edited(task, "it was terrible").text == "it was great"
 
 

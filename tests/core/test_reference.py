@@ -63,6 +63,6 @@ def test_what_is_protected_and_forbidden_is_so_for_the_reference() -> None:
     assert rewrites
     for best in rewrites:
         forbidden = frozenset(best.edits[0].new.split())
-        for bound in (make_task(model, forbid=forbidden), make_task(model, protect=re.compile(r"\w+"))):
+        for bound in (make_task(model, forbid=forbidden), make_task(model, protect=(re.compile(r"\w+"),))):
             (ours,) = PaperEditor(bound).edit([best.source])
             assert reference.edit(bound, best.source, log_probs(model)) == ours.text

@@ -73,7 +73,7 @@ def test_what_stays_has_a_reason() -> None:
 
 
 def test_protected_and_forbidden_words() -> None:
-    task = replace(TASK, protect=re.compile("bad food"))
+    task = replace(TASK, protect=(re.compile("bad food"),))
     assert fast(task, **BAD).edit(["bad food was bad ."])[0].text == "bad food was great ."
     inside = fast(task, food=Tag(Op.KEEP, " and"))
     assert inside.edit(["the bad food ."])[0].text == "the bad food ."
