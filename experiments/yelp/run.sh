@@ -3,7 +3,7 @@
 #   experiments/yelp/run.sh          with the embedded model: predictions/masker_paper.0.txt ...
 #   experiments/yelp/run.sh fit      makes the embedded model first, with experiments/embedded/make.sh; needs a GPU
 #   experiments/yelp/run.sh FOLDER   with another model: predictions/masker_FOLDER_paper.0.txt ...
-# Needs MASKER_DATA, and for the transformer judge runs/pretrained, which make.sh makes.
+# Needs MASKER_DATA, and for the transformer judge the folder `minilm`, as make.sh does.
 set -eu
 data=${MASKER_DATA:?set MASKER_DATA to the data folder}
 here=experiments/yelp
@@ -26,7 +26,7 @@ judge() {
     --domain negative=$lines/negative.judge.txt --domain positive=$lines/positive.judge.txt
 }
 judge ngram
-judge transformer --base runs/pretrained
+judge transformer --base minilm
 [ -e judges/lm/ngram_lm.json ] || masker judge lm $lines/{negative,positive}.judge.txt --out judges/lm
 
 # 3. The test set in both directions, by each method
@@ -39,6 +39,7 @@ edit() {
 edit paper --method paper
 edit ablation --method paper --no-source-score
 if [ -e "$folder/style.safetensors" ]; then edit search --method search; fi  # it needs the style classifier
+if [ -e "$folder/student/student.json" ]; then edit fast --method fast && edit auto --method auto; fi
 
 # 4. Everything scored: results.json, RESULTS.md and leaderboard.png
 python $here/leaderboard.py --data "$data" --judge judges/transformer --judge judges/ngram --fluency-model judges/lm \
