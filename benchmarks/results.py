@@ -1,6 +1,6 @@
 """Write RESULTS.md from what was measured: cpu.json, gpu.json, figure1.json and memory.json beside this file.
 
-masker bench --student STUDENT --format json --plot benchmarks/growth.png > benchmarks/cpu.json
+masker bench --format json --plot benchmarks/growth.png > benchmarks/cpu.json
 masker pretrain TEXT --size base --window 128 --batch-size 512 --dropout 0 --compile --steps 240 --out runs/pre  # GPU
 python benchmarks/gpu.py --texts LINES --pretraining runs/pre --out benchmarks/gpu.json
 python benchmarks/figure1.py --out benchmarks/figure1.json
@@ -31,8 +31,9 @@ def main() -> None:
     if cpu := read("cpu.json"):
         parts += ["", f"## CPU, {cpu['cores']} cores, the embedded model", "", table(cpu), ""]
         parts += [
-            "Taken in turns, since a machine may be shared. Exhaustive, pruned and search are in float32, by ONNX "
-            "Runtime where it is installed; the matmul rate is the higher one of PyTorch's and ONNX Runtime's."
+            "Taken in turns, since a machine may be shared. Exhaustive and pruned are in float32, search and auto in "
+            "int8 with float32 as their referee, fast in int8, all by ONNX Runtime; the matmul rate is the higher one "
+            "of PyTorch's and ONNX Runtime's."
         ]
         if (HERE / "growth.png").is_file():
             parts += ["", "![How cost grows](growth.png)"]
@@ -55,6 +56,10 @@ def main() -> None:
             parts.append("| " + " | ".join(cells) + " |")
         parts += ["", f"Matmul rate: {gpu['matmul_bf16'] / 1e12:.0f} T/s in bfloat16. Both ways make the same edits; "
                   "pruning asks few questions at a time, which a GPU has no use for, so it is off there."]  # fmt: skip
+        if rates := gpu.get("methods"):
+            said = ", ".join(f"{method} {rate:,.0f}" for method, rate in rates.items())
+            parts += ["", f"Sentences a second by the methods of `masker edit`, in one process that is warm: {said}. "
+                      "All but the first wait for Python; processes that share a GPU add up."]  # fmt: skip
         if run := gpu.get("training"):
             parts += ["", f"Training (`masker pretrain --size base --compile`, {run['batch']} rows of {run['window']} "
                       f"pieces): {run['tokens_per_second']:,.0f} tokens/s, {run['of_matmul']:.1%} of the matmul rate. "
