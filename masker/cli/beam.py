@@ -48,6 +48,7 @@ def edit(
     min_score: o.MinScore = None,
     no_source_score: o.NoSourceScore = False,
     protect: o.Protect = None,
+    keep: o.Keep = None,
     forbid: o.Forbid = None,
     exact: o.Exact = False,
     max_words: o.MaxWords = 2000,
@@ -59,6 +60,7 @@ def edit(
     What cannot be edited comes out unchanged, and is listed with its reason in out-failed-*.jsonl.
     """
     options = _options(method, strength, max_edits, min_score, no_source_score, protect, forbid)
+    options |= {"keep": o.terms(keep)} if keep else {}
     _run(context, to, from_, model, source_model, max_words, options, input, output, exact=exact, format=format,
          column=column, shards=shards, device=device, resume=resume)  # fmt: skip
 

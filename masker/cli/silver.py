@@ -30,7 +30,7 @@ JudgeFolder = Annotated[
 ]
 Counts = Annotated[Path | None, typer.Option("--report", help="Also write the counts here, as JSON.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")]
-Method = Annotated[str | None, typer.Option("--method", help="auto, fast, search or paper, as for masker edit.")]
+Method = Annotated[str | None, typer.Option("--method", help="search (the default), paper, auto or fast.")]
 Strength = Annotated[float | None, typer.Option("--strength", help="Of the search editor, as for masker edit.")]
 MaxEdits = Annotated[int | None, typer.Option("--max-edits", help="Up to so many edits per text.")]
 MaxWords = Annotated[int, typer.Option("--max-words", help="Leave out texts of more words than this.")]
@@ -56,6 +56,7 @@ def silver(
     max_edits: MaxEdits = None,
     no_source_score: o.NoSourceScore = False,
     protect: o.Protect = None,
+    keep: o.Keep = None,
     forbid: o.Forbid = None,
     max_words: MaxWords = 2000,
     encoding: o.Encoding = "utf-8",
@@ -75,6 +76,8 @@ def silver(
     options = {name: value for name, value in options.items() if value is not None}
     if forbid:
         options["forbid"] = o.words(forbid)
+    if keep:
+        options["keep"] = o.terms(keep)
     if no_source_score:
         options["source_score"] = False
     made_by = {"model": model, "source_model": source_model, "judge": judge and str(judge), "max_words": max_words}

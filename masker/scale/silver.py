@@ -159,6 +159,8 @@ def _pairs(
         else:
             numbered.append((number, text))
     options = {**settings.options, "keep_going": True}
+    if "method" not in options:
+        options["min_score"] = 0.0  # no option of a student: students learn from teachers
     if settings.min_score is not None and settings.min_score < 0:  # edits that would not be made otherwise
         options["min_score"] = settings.min_score
     rewrites = masker.edit_stream([text for _, text in numbered], settings.to, settings.from_, **options)

@@ -323,3 +323,11 @@ def test_bad_places_and_judges(corpus: Path, tmp_path: Path) -> None:
         run(corpus, tmp_path / "s.tsv", min_similarity=2)
     with pytest.raises(MaskerError, match="unknown domain of the judge 'formal'; known: negative, positive"):
         write_silver(Stub(), corpus, tmp_path / "s", SilverSettings(to="formal"), judge=PolarityJudge())  # type: ignore[arg-type]
+
+
+def test_students_learn_from_teachers_unless_told_otherwise(corpus: Path, tmp_path: Path) -> None:
+    stub = Stub()
+    run(corpus, tmp_path / "a.tsv", stub)
+    assert stub.options == {"min_score": 0.0, "keep_going": True}
+    run(corpus, tmp_path / "b.tsv", stub, options={"method": "auto"})
+    assert stub.options == {"method": "auto", "keep_going": True}
