@@ -16,6 +16,7 @@ from masker.errors import MaskerError
         ("thanks @joes #yum a#b", ["@joes", "#yum"]),
         ("run `rm -rf` now", ["`rm -rf`"]),
         ('we saw "Star Wars" and “Alien”; so "good"', ['"Star Wars"', "“Alien”"]),
+        ('"Perfect" is the word .', []),
         ("the food was bad .", []),
     ],
 )
