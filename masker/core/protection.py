@@ -10,7 +10,7 @@ STANDARD = re.compile(
     r"|[\w.+-]+@[\w-]+\.[\w.-]*\w"  # addresses
     r"|(?<!\w)[@#]\w+"  # accounts and tags
     r"|`[^`\n]+`"  # code
-    r"|[$£€¥]?\s?\d(?:[\w.,:/%°-]*[\w%°])?"  # numbers, amounts, dates
+    r"|(?:[$£€¥]\s?)?\d(?:[\w.,:/%°-]*[\w%°])?"  # numbers, amounts, dates
     r"|(?<=[\w,;:] )[\"“][A-Z][^\"”\n]{0,60}[\"”]"  # quoted names, not where a sentence begins
 )
 NAMES = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")  # not where a sentence begins
