@@ -45,9 +45,9 @@ class LoadedJob:
         self._lock = threading.Lock()
         self.stream: Callable[[Iterable[str]], Iterator[Rewrite]]  # texts are rewritten as they come
         if job.model is not None and is_student(job.model):
-            student: Editor = StudentEditor(
-                Student.from_pretrained(job.model, device=device, exact=job.exact), job.to, job.from_
-            )
+            taught = Student.from_pretrained(job.model, device=device, exact=job.exact)
+            taught.edit([], job.to or None)  # a domain that it cannot write shows now
+            student: Editor = StudentEditor(taught, job.to, job.from_)
             if keep_going:
                 student = Guarded(student, job.to, job.from_, lambda text: over_limit(text, job.max_words))
             self.stream = lambda texts: edit_stream(student, texts)

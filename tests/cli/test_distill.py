@@ -133,4 +133,7 @@ def test_one_student_for_two_domains_in_its_models_folder(masker: Cli, fitted: P
     arguments = ("--to", "positive", "--device", "cpu")
     for way in (("--model", model, "--method", "fast"), ("--model", model / "student")):
         assert masker("edit", *way, *arguments, stdin=f"{text}\n".encode()).text == f"{expected}\n"
+    for to in ((), ("--to", "positve")):  # a mistake of the user's, not of a text
+        refused = masker("edit", "--model", model / "student", *to, stdin=f"{text}\n".encode())
+        assert (refused.code, refused.out) == (2, b"")
     assert "student" in masker("info", model).text
