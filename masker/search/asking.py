@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from masker.core.scoring import Pieces
 from masker.core.spans import Span, enumerate_spans
 from masker.core.task import Task
-from masker.core.text import Text
 from masker.search.drafts import Bases, Candidates
+from masker.search.edited import Edited
 from masker.search.infilling import Infiller
 from masker.search.pool import Pool, Spelling
-from masker.search.segments import Draft, Edited, Segment
+from masker.search.segments import Draft, Segment
 
 WORST = 3  # words of a draft that are filled anew, with its edits in place
 NARROW = 2  # words of the spans in which that is done
@@ -29,16 +30,13 @@ class Asked:
         pool = pool.take((pool.pieces != infiller.old[pool.row]).any(1))
         words, count = spelling.words(pool.pieces, infiller.inside[pool.row])
         old = infiller.old_t[pool.row], infiller.old_s[pool.row]
-        return Candidates(
-            pool.owner, self.span[pool.row], pool.pieces, words, count, pool.target_log_p, pool.source_log_p, *old
-        )
+        log_p = np.stack([pool.target_log_p, pool.source_log_p, *old], 1)
+        return Candidates(pool.owner, self.span[pool.row], pool.pieces, words, count, log_p)
 
 
 def ask(task: Task, segments: Sequence[Segment]) -> Asked:
     """All spans of segments; how likely single words are in the source domain is noted with the segments."""
-    spans = [
-        [span for span in enumerate_spans(s.text, task.frame.n_p, task.keep(s.text)) if s.has(span)] for s in segments
-    ]
+    spans = [[span for span in enumerate_spans(s.text, task.frame.n_p, s.keep) if s.has(span)] for s in segments]
     infiller = infill(task, [segment.text for segment in segments], spans)
     for k, segment in enumerate(segments):
         likely = infiller.words_s[infiller.ends[k] : infiller.ends[k + 1]].tolist()
@@ -49,18 +47,18 @@ def ask(task: Task, segments: Sequence[Segment]) -> Asked:
 
 def ask_in_context(task: Task, bases: Bases) -> Asked:
     """Spans of drafts that hold words that fit worst or still speak for the source domain, with the edits in place."""
-    spans, inner, edited = [], [], []
+    spans, inner, edited = [], [], list[Edited]()
     for segment, draft in bases.pairs:
         assert draft
-        e = Edited(task, segment, draft.replacements)
+        e = Edited(task.vocabulary, segment.text, draft.replacements, segment.patches)
         wanted, first = misfitting(task, segment, draft, e), segment.words.start
-        edited.append(e.text)
+        edited.append(e)
         spans.append(wanted)
-        inner.append([(e.old[a] - first, e.old[b - 1] + 1 - first) for a, b in wanted])
+        inner.append([(e.homes[a] - first, e.homes[b - 1] + 1 - first) for a, b in wanted])
     return Asked(infill(task, edited, spans), inner)
 
 
-def infill(task: Task, texts: Sequence[Text], spans: Sequence[Sequence[Span]]) -> Infiller:
+def infill(task: Task, texts: Sequence[Pieces], spans: Sequence[Sequence[Span]]) -> Infiller:
     return Infiller(
         texts, spans, target=task.target, source=task.source, frame=task.frame, window=task.window,
         allowed=task.allowed(), batch_tokens=task.batch_tokens,
@@ -70,10 +68,15 @@ def infill(task: Task, texts: Sequence[Text], spans: Sequence[Sequence[Span]]) -
 def misfitting(task: Task, segment: Segment, draft: Draft, edited: Edited) -> list[Span]:
     """The spans of old words that hold one of the words that have to go."""
     worst = {word for lost, word in draft.misfits[:WORST] if lost < 0} | {*draft.leftovers[:WORST]}
-    spans = enumerate_spans(edited.text, task.frame.n_p, task.keep(edited.text))
-    olds = ((span, [edited.old.get(j, -1) for j in range(span.start, span.stop)]) for span in spans)
-    return [
-        span for span, old in olds
-        if worst & {*old} and len(old) <= NARROW and -1 not in old and old[-1] - old[0] == len(old) - 1
-        and segment.has(Span(old[0], old[-1] + 1))
-    ]  # fmt: skip
+    homes, bounds = edited.homes, edited.bounds
+    protected = edited.protected(task)
+
+    def fits(a: int, b: int) -> bool:
+        old = homes[a:b]
+        return (
+            not worst.isdisjoint(old) and old[0] >= 0 and old == [*range(old[0], old[0] + b - a)]
+            and bounds[b] - bounds[a] <= task.frame.n_p and not any(protected[a:b])
+            and segment.has(Span(old[0], old[-1] + 1)) and not any(segment.fixed[old[0] : old[-1] + 1])
+        )  # fmt: skip
+
+    return [Span(a, b) for a in range(len(homes)) for b in range(a + 1, min(a + NARROW, len(homes)) + 1) if fits(a, b)]

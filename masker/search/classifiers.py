@@ -8,10 +8,12 @@ import numpy as np
 
 from masker.core.batching import by_length, padded
 from masker.core.padding import Frame
-from masker.core.runtime import Runtime, to_numpy
+from masker.core.runtime import Pending, Runtime, to_numpy
 from masker.core.task import Task
 from masker.model.bag_of_words import BagOfWords
 from masker.search.lexicon import Lexicon
+
+_AT_A_TIME = 1 << 15  # words that are read by their classifier: what it makes of them stays in a core's cache
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,12 @@ class StyleClassifiers:
 
     def margins(self, rows: np.ndarray) -> np.ndarray:
         """[N] the words' own log-odds of the two domains. A word or pair counts once, however often it is there."""
+        lengths, result = np.count_nonzero(rows, axis=1), np.zeros(len(rows))
+        for part in by_length(lengths, _AT_A_TIME):
+            result[part] = self._margins(rows[part, : max(1, lengths[part[0]])])
+        return result
+
+    def _margins(self, rows: np.ndarray) -> np.ndarray:
         buckets = np.sort(self.lexicon.buckets(rows), axis=1)
         counted = buckets >= 0
         counted[:, 1:] &= buckets[:, 1:] != buckets[:, :-1]
@@ -54,11 +62,22 @@ class StyleClassifiers:
 
     def of_encoder(self, pieces: Sequence[Sequence[int]]) -> np.ndarray:
         """[N], a pass each."""
+        return self.begin_encoder(pieces)()
+
+    def begin_encoder(self, pieces: Sequence[Sequence[int]]) -> Pending[np.ndarray]:
+        """The same; what is returned waits for it."""
         start, end = self.frame.start, self.frame.end
         rows = [[*start, *text[: self.window], *end] for text in pieces]
-        result = np.zeros(len(rows))
+        answers = []
         for chosen in by_length([len(row) for row in rows], self.batch_tokens):
             inputs = padded([rows[k] for k in chosen.tolist()], self.frame.pad)
-            log_p = to_numpy(self.runtime.styles(*map(self.runtime.to_device, inputs)))  # [B, D]
-            result[chosen] = log_p[:, self.to] - np.logaddexp(log_p[:, self.to], log_p[:, self.from_])
-        return result
+            answers.append((chosen, self.runtime.styles(*map(self.runtime.to_device, inputs))))  # [B, D]
+
+        def wait() -> np.ndarray:
+            result = np.zeros(len(rows))
+            for chosen, answer in answers:
+                log_p = to_numpy(answer)
+                result[chosen] = log_p[:, self.to] - np.logaddexp(log_p[:, self.to], log_p[:, self.from_])
+            return result
+
+        return wait

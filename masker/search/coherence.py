@@ -9,19 +9,16 @@ word near an edit is asked about again where it stands now. Two measures come of
     still does after `rude and`. What only the topic makes likely, in one domain's texts, does not in its place.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
-from masker.core.scoring import DomainScorer
-from masker.core.spans import Span
 from masker.core.task import Task
-from masker.core.text import Text
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
-from masker.search.ranking import rank
-from masker.search.segments import Draft, Edited, Segment
+from masker.search.edited import Edited
+from masker.search.segments import Draft, Segment
+from masker.search.word_table import WordTable
 
 REACH = 8  # words from an edit up to which they are looked at
 SLACK = 0.5  # nats by which any word may be less likely
@@ -31,60 +28,81 @@ SPOKEN = 1.0  # nats from which on a word speaks for the source domain
 def look(
     task: Task, style: StyleClassifiers, drafts: Sequence[tuple[Segment, Draft]], settings: SearchSettings
 ) -> None:
-    """Look at drafts, which can only lower their rank. A word costs a pass, one that speaks two."""
-    edited = [Edited(task, segment, draft.replacements) for segment, draft in drafts]
+    """Look at drafts that have been ranked, which can only lower it. A word costs a pass, one that speaks two."""
+    edited = [Edited(task.vocabulary, s.text, draft.replacements, s.patches) for s, draft in drafts]
     asked = [
-        [Span(j, j + 1) for j in e.near(REACH) if e.old[j] in segment.before]
+        [j for j in e.near(REACH) if e.homes[j] in segment.before]
         for e, (segment, _) in zip(edited, drafts, strict=True)
-    ]
-    texts = [e.text for e in edited]
-    in_target = likelihoods(task, task.target, texts, asked)
-    alone: list[dict[Span, float]] = [{} for _ in drafts]
-    in_source = alone
+    ]  # of each draft, S words all together
+    homes = [[e.homes[j] for j in words] for e, words in zip(edited, asked, strict=True)]
+    table = WordTable(task, edited, asked)
+    in_target = table.begin(task.target)
+    before = [segment.before[i] for (segment, _), of_draft in zip(drafts, homes, strict=True) for i in of_draft]
+    speaking, left = np.zeros(0, np.int64), np.zeros(0)  # which of the S words do, and by how much, negative
     if settings.residue and task.source:
-        alone = _speaking(style, [segment for segment, _ in drafts], edited, asked)
-        in_source = likelihoods(task, task.source, texts, alone)
-    for (segment, draft), e, t, a, s in zip(drafts, edited, in_target, alone, in_source, strict=True):
-        old = {span: e.old[span.start] for span in t}
-        misfits = sorted((t[span] - segment.before[i], i) for span, i in old.items())
-        left = sorted((max(-a[span], t[span] - s[span]), old[span]) for span in a)
-        coherence = sum(min(0.0, lost + SLACK) for lost, _ in misfits)
-        residue = sum(min(0.0, x + SPOKEN) for x, _ in left)
-        draft.misfits, draft.leftovers = tuple(misfits), tuple(i for x, i in left if x < -SPOKEN)
-        before = float(rank(settings, draft.log_p, np.array(draft.likelihood), np.array(draft.similarity)))
-        draft.total = before + settings.coherence * coherence + settings.residue * residue
+        alone = np.array(_alone(style, drafts, edited, homes))
+        speaking = np.flatnonzero(alone > SPOKEN)
+        in_source = table.begin(task.source, speaking)
+        now = in_target()
+        left = np.maximum(-alone[speaking], now[speaking] - in_source())
+    else:
+        now = in_target()
+    lost = now - np.array(before)  # [S]
+    of = np.repeat(np.arange(len(drafts)), table.sizes)  # [S] the draft
+    coherence = np.bincount(of, np.minimum(0.0, lost + SLACK), len(drafts))
+    residue = np.bincount(of[speaking], np.minimum(0.0, left + SPOKEN), len(drafts))
+    cost = (settings.coherence * coherence + settings.residue * residue).tolist()
+    values, at = lost.tolist(), 0
+    for (_, draft), words, more in zip(drafts, homes, cost, strict=True):
+        draft.misfits = tuple(sorted(zip(values[at : at + len(words)], words, strict=True)))
+        draft.leftovers = ()
+        draft.total += more
+        at += len(words)
+    flat = [i for words in homes for i in words]
+    for x, n in sorted(zip(left.tolist(), speaking.tolist(), strict=True)):
+        if x < -SPOKEN:
+            drafts[of[n]][1].leftovers += (flat[n],)
 
 
-def likelihoods(
-    task: Task, side: DomainScorer, texts: Sequence[Text], spans: Sequence[Iterable[Span]]
-) -> list[dict[Span, float]]:
-    """Those of the words in spans of each text, in a domain."""
-    asked = [list(of_text) for of_text in spans]
-    table = replace(task, target=side, source=None).table(texts, asked)
-    return [dict(zip(of_text, x.tolist(), strict=True)) for of_text, x in zip(asked, table.words(), strict=True)]
+def _alone(
+    style: StyleClassifiers,
+    drafts: Sequence[tuple[Segment, Draft]],
+    edited: Sequence[Edited],
+    homes: Sequence[Sequence[int]],
+) -> list[float]:
+    """[S] by how much words speak for the source domain by themselves; 0 for those of another segment."""
+    stays = [(segment, _stay(segment, e)) for (segment, _), e in zip(drafts, edited, strict=True)]
+    _note_alone(style, stays)
+    return [
+        segment.alone[stay].get(i, 0.0)
+        for (segment, stay), of_draft in zip(stays, homes, strict=True)
+        for i in of_draft
+    ]
 
 
-def _speaking(
-    style: StyleClassifiers, segments: Sequence[Segment], edited: Sequence[Edited], asked: Sequence[Sequence[Span]]
-) -> list[dict[Span, float]]:
-    """The words that by themselves speak for the source domain: by how much the odds of the old ones rise without."""
-    rows, ends, stays = list[np.ndarray](), [0], []
-    for segment, e in zip(segments, edited, strict=True):
-        first, stop = segment.words
-        stay = [j for j, i in e.old.items() if first <= i < stop]
-        rows.append(_without_each(segment.ids[[e.old[j] - first for j in stay]]))
-        ends.append(ends[-1] + len(rows[-1]))
-        stays.append(stay)
-    table = np.zeros((ends[-1], max((part.shape[1] for part in rows), default=1)), np.int64)
-    for part, start in zip(rows, ends, strict=False):
-        table[start : start + len(part), : part.shape[1]] = part
+def _stay(segment: Segment, edited: Edited) -> tuple[int, ...]:
+    """The words of a segment that are still there."""
+    first, stop = segment.words
+    return tuple([i for i in edited.homes if first <= i < stop])
+
+
+def _note_alone(style: StyleClassifiers, stays: Sequence[tuple[Segment, tuple[int, ...]]]) -> None:
+    """Note with segments by how much the odds of the words that stay rise without each of them: `alone`.
+
+    It is the same for all drafts in which the same words stay.
+    """
+    fresh = list({(id(s), stay): (s, stay) for s, stay in stays if stay not in s.alone}.values())
+    if not fresh:
+        return
+    ids = [segment.ids[np.array(stay, np.int64) - segment.words.start] for segment, stay in fresh]
+    ends = np.cumsum([0, *(1 + len(row) for row in ids)]).tolist()
+    table = np.zeros((ends[-1], max(1, *map(len, ids))), np.int64)
+    for row, start in zip(ids, ends, strict=False):
+        table[start : start + 1 + len(row), : len(row)] = _without_each(row)
     odds = style.margins(table).tolist()
-    found = []
-    for k, (stay, spans) in enumerate(zip(stays, asked, strict=True)):
-        base, *without = odds[ends[k] : ends[k + 1]]
-        rise = {j: x - base for j, x in zip(stay, without, strict=True)}
-        found.append({span: rise[span.start] for span in spans if rise.get(span.start, 0.0) > SPOKEN})
-    return found
+    for (segment, stay), start, end in zip(fresh, ends, ends[1:], strict=False):
+        base, *without = odds[start:end]
+        segment.alone[stay] = {i: x - base for i, x in zip(stay, without, strict=True)}
 
 
 def _without_each(words: np.ndarray) -> np.ndarray:

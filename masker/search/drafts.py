@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from masker.core.batching import padded
 from masker.core.spans import Span
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
+from masker.search.keys import row_keys
 from masker.search.ranking import bound, doubles, f_score, matches, rank
 from masker.search.segments import Draft, Part, Segment
 
@@ -25,10 +25,7 @@ class Candidates:
     pieces: np.ndarray  # [C, n_p], -1 after the last
     words: np.ndarray  # [C, n_p] what they spell, 0 after the last
     count: np.ndarray  # [C] how many words that are
-    target_log_p: np.ndarray  # [C]
-    source_log_p: np.ndarray
-    old_target_log_p: np.ndarray  # of the words that go
-    old_source_log_p: np.ndarray
+    log_p: np.ndarray  # [C, 4] in the target and in the source domain, and so of the words that go
 
     def __len__(self) -> int:
         return len(self.base)
@@ -40,12 +37,19 @@ class Candidates:
     def of(cls, some: Sequence["Candidates"]) -> "Candidates":
         return cls(*(np.concatenate([getattr(part, field.name) for part in some]) for field in fields(cls)))
 
+    @property
+    def target_log_p(self) -> np.ndarray:
+        return self.log_p[:, 0]
+
     def part(self, k: int, segment: Segment) -> Part:
         a, b = self.span[k].tolist()
-        pieces = tuple(i for i in self.pieces[k].tolist() if i >= 0)
-        numbers = (self.target_log_p, self.source_log_p, self.old_target_log_p, self.old_source_log_p)
+        words = tuple(self.words[k].tolist()[: self.count[k]])
         first = segment.words.start
-        return Part(Span(first + a, first + b), pieces, *(float(x[k]) for x in numbers))
+        return Part(Span(first + a, first + b), tuple(self.infill(k)), words, *self.log_p[k].tolist())
+
+    def infill(self, k: int) -> list[int]:
+        """The pieces of one of them."""
+        return [piece for piece in self.pieces[k].tolist() if piece >= 0]
 
 
 class Bases:
@@ -55,8 +59,9 @@ class Bases:
         self.segments, self.drafts = segments, drafts
         self.number = np.array(numbers, np.int64)  # [B] of the segment
         self.pairs = pairs = [(segments[n], draft) for n, draft in zip(numbers, drafts, strict=True)]
-        self.rows, inside = padded([(d.words if d else s.ids).tolist() for s, d in pairs], 0)
-        self.homes, _ = padded([d.home.tolist() if d else range(len(s.ids)) for s, d in pairs], -1)
+        self.spelt = [segment.spelt(draft.parts if draft else ()) for segment, draft in pairs]
+        self.rows, inside = padded([x.words for x in self.spelt], 0)
+        self.homes, _ = padded([x.homes for x in self.spelt], -1)
         self.source, known = padded([s.ids.tolist() for s, _ in pairs], 0)  # [B, L] the segments' own words
         self.lengths, self.old = inside.sum(1), known.sum(1)
         self.likelihood = np.array([d.likelihood if d else 0.0 for _, d in pairs])
@@ -99,22 +104,6 @@ class Bases:
         start, stop = c.span.T
         return _spliced(self.rows, base, self.place[base, start], stop - start, c.words, c.count)
 
-    def draft(self, base: int, part: Part, count: int, words: np.ndarray, **values: Any) -> Draft:
-        """A base with one more part of `count` words put in; `words` are all of it then."""
-        segment, before = self.segments[self.number[base]], self.drafts[base]
-        at, width = int(self.place[base, part.span.start - segment.words.start]), part.span.stop - part.span.start
-        home = self.homes[base, : self.lengths[base]]
-        spelt = before.spelt if before else segment.spelt
-        parts = sorted([*(before.parts if before else ()), part], key=lambda p: p.span)
-        fresh = [part.pieces, *[()] * (count - 1)][:count]
-        return Draft(
-            parts=tuple(parts),
-            words=words[: len(home) - width + count],
-            home=np.concatenate([home[:at], np.full(count, -1), home[at + width :]]),
-            spelt=[*spelt[:at], *fresh, *spelt[at + width :]],
-            **values,
-        )
-
 
 @dataclass(frozen=True)
 class Spread:
@@ -123,24 +112,43 @@ class Spread:
     bases: Bases
     base: np.ndarray  # [N]
     candidates: Candidates
-    rows: np.ndarray  # [N, L] their words
     likelihood: np.ndarray
     similarity: np.ndarray
-    words_log_p: np.ndarray  # what the words' classifier says
-    hoped: np.ndarray  # what they are worth if the encoder's classifier is sure of them
-    most: np.ndarray  # and if that of the words is
+    log_p: np.ndarray  # [N, 2] what the classifiers say; the encoder's is sure of what it has not read
+    total: np.ndarray  # what they are worth then, by which they are sorted
+    most: np.ndarray  # and if the words' classifier is sure, too
 
     @property
     def number(self) -> np.ndarray:
         return np.asarray(self.bases.number[self.base])
 
+    def pieces(self, k: int) -> list[int]:
+        """Those of one draft."""
+        base, c = self.base[k], self.candidates
+        start, stop = c.span[k].tolist()
+        spelt, at = self.bases.spelt[base], int(self.bases.place[base, start])
+        a, b = spelt.bounds[at], spelt.bounds[at + stop - start]
+        return [*spelt.pieces[:a], *(c.infill(k) if c.count[k] else ()), *spelt.pieces[b:]]
+
+    def read(self, rows: np.ndarray, log_p: np.ndarray, s: SearchSettings) -> list[float]:
+        """What drafts are worth now that the encoder's classifier has read them."""
+        self.log_p[rows, 0] = log_p
+        self.total[rows] = rank(s, self.log_p[rows], self.likelihood[rows], self.similarity[rows])
+        worth: list[float] = self.total[rows].tolist()
+        return worth
+
     def draft(self, k: int) -> Draft:
-        base, c = int(self.base[k]), self.candidates
-        part = c.part(k, self.bases.segments[self.bases.number[base]])
-        values: dict[str, Any] = {name: float(getattr(self, name)[k]) for name in ("likelihood", "similarity", "most")}
-        log_p = np.array([0.0, self.words_log_p[k]])
-        values |= {"log_p": log_p, "total": float(self.hoped[k])}
-        return self.bases.draft(base, part, int(c.count[k]), self.rows[k], **values)
+        base = self.base[k]
+        segment, before = self.bases.pairs[base]
+        parts = (self.candidates.part(k, segment),)
+        return Draft(
+            parts=tuple(sorted((*before.parts, *parts), key=_by_span)) if before else parts,
+            likelihood=self.likelihood[k].item(),
+            similarity=self.similarity[k].item(),
+            log_p=self.log_p[k].copy(),
+            total=self.total[k].item(),
+            most=self.most[k].item(),
+        )
 
 
 def spread(
@@ -150,7 +158,11 @@ def spread(
     """The drafts that candidates make of bases: up to `most` of a segment, all different, that can be worth more than
     its `bar`. Which of more are taken is said by `worth`; without, by what they are worth at most.
     """
-    chosen = np.flatnonzero((c.count >= 0) & bases.have_room(base, c))
+    possible = (c.count >= 0) & bases.have_room(base, c)
+    if worth is None:
+        chosen = np.flatnonzero(possible)
+    else:  # the rest need not be compared with anything
+        chosen = grouped(bases.number[base], worth, possible, int(MARGIN * most))
     base, c = base[chosen], c.take(chosen)
     similarity, likelihood = bases.similarity(base, c, s.lost), bases.likelihood[base] + c.target_log_p
     best = bound(s, likelihood, similarity)
@@ -159,34 +171,35 @@ def spread(
     rows = bases.spliced(base[order], c.take(order))
     fresh = _fresh(bases, number[order], rows, style)
     order, rows = order[fresh], rows[fresh]
-    few = grouped(number[order], -np.arange(len(order)), np.ones(len(order), bool), most)
+    few = leading(number[order], most)
     order, rows = order[few], rows[few]
     log_p = style.of_words(rows)
     both = np.stack([np.zeros(len(log_p)), log_p], 1)
     hoped = rank(s, both, likelihood[order], similarity[order])
     last = grouped(number[order], hoped, hoped > bar[number[order]], most)
-    order, rows = order[last], rows[last]
-    values = likelihood[order], similarity[order], log_p[last], hoped[last], best[order]
-    return Spread(bases, base[order], c.take(order), rows, *values)
+    order = order[last]
+    values = likelihood[order], similarity[order], both[last], hoped[last], best[order]
+    return Spread(bases, base[order], c.take(order), *values)
 
 
 def grouped(group: np.ndarray, worth: np.ndarray, allowed: np.ndarray, most: int) -> np.ndarray:
     """Indices by group, the worthiest first: up to `most` of those that are allowed in each."""
     chosen = np.flatnonzero(allowed)
     order = chosen[np.lexsort((-worth[chosen], group[chosen]))]
-    of = group[order]
-    return np.asarray(order[np.arange(len(order)) - np.searchsorted(of, of) < most])
+    return np.asarray(order[leading(group[order], most)])
+
+
+def leading(group: np.ndarray, most: int) -> np.ndarray:
+    """[N] which are among the first `most` of their group, where those of a group stand together."""
+    place = np.arange(len(group))
+    first = np.concatenate([[True], group[1:] != group[:-1]])[: len(group)]
+    return np.asarray(place - np.maximum.accumulate(np.where(first, place, 0)) < most)
 
 
 def _fresh(bases: Bases, number: np.ndarray, rows: np.ndarray, style: StyleClassifiers) -> np.ndarray:
     """Those that differ from the segment and from what comes before them, and double no word that was not double."""
-    first = np.unique(bases.number, return_index=True)[1]
-    of_segment = {int(bases.number[k]): k for k in first.tolist()}
-    home = np.array([of_segment[n] for n in number.tolist()], np.int64)
-    width = max(rows.shape[1], bases.source.shape[1])
-    weights = np.random.default_rng(0).integers(1, 1 << 63, width, dtype=np.uint64) | np.uint64(1)
-    keys = (rows.astype(np.uint64) * weights[: rows.shape[1]]).sum(1, dtype=np.uint64)
-    known = (bases.source.astype(np.uint64) * weights[: bases.source.shape[1]]).sum(1, dtype=np.uint64)[home]
+    home = np.searchsorted(bases.number, number)  # the first base of their segment
+    keys, known = row_keys(rows), row_keys(bases.source)[home]
     doubled = doubles(bases.source, style.lexicon)[home]
     good = np.flatnonzero((keys != known) & (doubles(rows, style.lexicon) <= doubled))
     unique = keys[good] + number[good].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -197,20 +210,25 @@ def _spliced(
     rows: np.ndarray, base: np.ndarray, at: np.ndarray, width: np.ndarray, words: np.ndarray, count: np.ndarray
 ) -> np.ndarray:
     """[N, L + W] rows with `width` elements from `at` on replaced by the first `count` of some words."""
-    k = np.arange(rows.shape[1] + words.shape[1])
-    at, count = at[:, None], count[:, None]
-    behind = k - count + width[:, None]
-    from_base = np.where(k < at, k, behind)
-    kept = rows[base[:, None], np.clip(from_base, 0, rows.shape[1] - 1)]
-    kept[from_base >= rows.shape[1]] = 0
-    fresh = np.take_along_axis(words, np.clip(k - at, 0, words.shape[1] - 1), 1)
-    return np.where((k >= at) & (k < at + count), fresh, kept)
+    most = words.shape[1]
+    wide = np.pad(rows, ((0, 0), (0, 2 * most)))  # enough that nothing behind a row is asked for
+    k = np.arange(rows.shape[1] + most)
+    from_base = np.where(k < at[:, None], k, k + (width - count)[:, None])
+    new = wide.ravel().take((base * wide.shape[1])[:, None] + from_base, mode="clip")
+    for n in range(most):
+        some = np.flatnonzero(count > n)
+        new[some, at[some] + n] = words[some, n]
+    return np.asarray(new)
 
 
 def _dense(rows: np.ndarray) -> np.ndarray:
     """Rows without the 0s between other elements, as narrow as can be."""
     order = np.argsort(rows == 0, axis=1, kind="stable")
     return np.asarray(np.take_along_axis(rows, order, 1)[:, : max(1, int((rows > 0).sum(1).max(initial=0)))])
+
+
+def _by_span(part: Part) -> Span:
+    return part.span
 
 
 def _end(part: Part) -> int:

@@ -13,9 +13,8 @@ import numpy as np
 from masker.core.batching import by_length
 from masker.core.padding import Frame, mask_spans
 from masker.core.runtime import array_module, to_numpy
-from masker.core.scoring import DomainScorer, masked_rows
+from masker.core.scoring import DomainScorer, Pieces, masked_rows
 from masker.core.spans import Span
-from masker.core.text import Text
 from masker.search.pool import Pool, compact
 
 TOP = 8  # pieces a mask, among which contrast chooses
@@ -31,7 +30,7 @@ class Infiller:
 
     def __init__(
         self,
-        texts: Sequence[Text],
+        texts: Sequence[Pieces],
         spans: Sequence[Sequence[Span]],
         *,
         target: DomainScorer,

@@ -7,6 +7,7 @@ import numpy as np
 
 from masker.core.surface import infill_words
 from masker.core.vocabulary import Vocabulary
+from masker.search.keys import row_keys
 from masker.search.lexicon import Lexicon
 
 _REMEMBERED = 500_000  # infills: memory stays bounded whatever is read
@@ -44,9 +45,11 @@ class Pool:
 
 def compact(ids: np.ndarray, pad: int) -> np.ndarray:
     """[C, n_p] pieces without the [PAD]s among them, -1 after the last."""
-    real = ids != pad
-    order = np.argsort(~real, axis=1, kind="stable")
-    return np.where(np.take_along_axis(real, order, 1), np.take_along_axis(ids, order, 1), -1)
+    pieces = np.where(ids != pad, ids, -1)
+    among = ((pieces[:, :-1] < 0) & (pieces[:, 1:] >= 0)).any(1)  # a few of many
+    order = np.argsort(pieces[among] < 0, axis=1, kind="stable")
+    pieces[among] = np.take_along_axis(pieces[among], order, 1)
+    return pieces
 
 
 class Spelling:
@@ -54,35 +57,40 @@ class Spelling:
 
     def __init__(self, vocabulary: Vocabulary, lexicon: Lexicon) -> None:
         self._vocabulary, self._lexicon = vocabulary, lexicon
-        self._known: dict[tuple[bool, tuple[int, ...]], tuple[int, ...] | None] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """The lexicon has begun anew."""
+        self._known: dict[int, int] = {}  # the row of pieces, by their key
+        self._spelt = np.zeros((0, 0), np.int64)  # [known, 1 + n_p] how many words, and which
 
     def words(self, pieces: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """[C, n_p] pieces -> [C, n_p] words, 0 after the last, and [C] how many they are, -1 where they are none.
 
         `inside` [C] is whether something stands before them: without, a tokenizer may write them in another way.
         """
-        keys, back = np.unique(np.concatenate([inside[:, None], pieces], 1), axis=0, return_inverse=True)
-        words = np.zeros((len(keys), pieces.shape[1]), np.int64)
-        counts = np.zeros(len(keys), np.int64)
         if len(self._known) > _REMEMBERED:
-            self._known.clear()
-        for k, (before, *ids) in enumerate(keys.tolist()):
-            key = bool(before), tuple(i for i in ids if i >= 0)
+            self.forget()
+        asked = np.concatenate([pieces + 1, inside[:, None]], 1)
+        keys, first, back = np.unique(row_keys(asked), return_index=True, return_inverse=True)
+        numbers, fresh = keys.tolist(), list[list[int]]()
+        for key, row in zip(numbers, first.tolist(), strict=True):
             if key not in self._known:
-                self._known[key] = self._spelt(*key)
-            found = self._known[key]
-            if found is None or len(found) > words.shape[1]:
-                counts[k] = -1
-            else:
-                words[k, : len(found)], counts[k] = found, len(found)
-        back = back.reshape(-1)
-        return words[back], counts[back]
+                self._known[key] = len(self._known)
+                fresh.append(self._spelling(pieces[row], bool(inside[row])))
+        if fresh:
+            self._spelt = np.concatenate([self._spelt.reshape(-1, 1 + pieces.shape[1]), fresh])
+        spelt = self._spelt[np.array([self._known[key] for key in numbers], np.int64)][back.reshape(-1)]
+        return spelt[:, 1:], spelt[:, 0]
 
-    def forget(self) -> None:
-        """The lexicon has begun anew."""
-        self._known.clear()
+    def _spelling(self, pieces: np.ndarray, inside: bool) -> list[int]:
+        """[1 + n_p] how many words they are, and which."""
+        found = self._ids(tuple(piece for piece in pieces.tolist() if piece >= 0), inside)
+        if found is None or len(found) > len(pieces):
+            return [-1, *[0] * len(pieces)]
+        return [len(found), *found, *[0] * (len(pieces) - len(found))]
 
-    def _spelt(self, inside: bool, pieces: tuple[int, ...]) -> tuple[int, ...] | None:
+    def _ids(self, pieces: tuple[int, ...], inside: bool) -> list[int] | None:
         vocabulary = self._vocabulary
         if pieces and vocabulary.continuation[pieces[0]] and (inside or not vocabulary.spaced):
             return None  # `core.candidates.written` knows the few places where it could stand
@@ -91,4 +99,4 @@ class Spelling:
         words = infill_words(infill)
         if "\ufffd" in infill or not all(map(str.isprintable, words)):
             return None
-        return tuple(self._lexicon.ids(word.lower() for word in words))
+        return self._lexicon.ids(word.lower() for word in words)

@@ -6,6 +6,7 @@ what they can still be worth, until none of the others can be better than the be
 
 import math
 from collections.abc import Sequence
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -17,48 +18,58 @@ from masker.search.drafts import Spread
 from masker.search.ranking import rank
 from masker.search.segments import Draft, Segment
 
-ASKED = 4  # drafts that the encoder's classifier reads at a time
+ASKED = 4  # drafts that the encoder's classifier reads at a time; a third of them, if many are wanted
 FINALISTS = 6  # drafts that are looked at closely, at most
-LOOKED = 2  # of them at a time
+LOOKED = 2  # of them at a time; a third of them, if many are wanted
 MARGIN = 0.08  # drafts that int8 ranks lower by no more than this may be better in float32
 
 
 class Race:
-    """Drafts of one segment that may be its best: not yet read by the encoder's classifier, read, or looked at."""
+    """Drafts of one segment that may be its best: not yet read by the encoder's classifier, read, or looked at.
 
-    def __init__(self, segment: Segment, found: Spread, rows: range) -> None:
-        self.segment = segment
-        self._found, self._rows = found, rows
-        self.read: list[Draft] = []
+    They are rows of `found`, and made only when they are looked at.
+    """
+
+    def __init__(self, segment: Segment, found: Spread, rows: slice) -> None:
+        self.segment, self.found = segment, found
+        self._first, self._next = rows.start, rows.start
+        self._hoped, self._most = found.total[rows].tolist(), found.most[rows].tolist()
+        self._read = list[tuple[float, int]]()  # a heap: less what they are worth, and the rows
         self.looked = 0
 
-    def next(self, task: Task, wanted: int, bar: float, margin: float) -> tuple[list[Draft], list[Draft]]:
+    def next(self, task: Task, wanted: int, bar: float, margin: float) -> tuple[list[int], list[Draft]]:
         """The drafts that have to be read next, or else those that have to be looked at: the best first.
 
         They have to be worth more than the `wanted`-th best of the segment, less `margin`; and to be able to be worth
         more than `bar`, if the classifiers are sure and nothing is found to be wrong.
         """
-        known = self.segment.drafts
+        known, first, hoped, most = self.segment.drafts, self._first, self._hoped, self._most
         best = known[wanted - 1].total - margin if len(known) >= wanted else -math.inf
-        most = max(FINALISTS, wanted) - self.looked
-        hoped = float(self._found.hoped[self._rows.start]) if self._rows else -math.inf
-        looking = list[Draft]()
-        while self.read and len(looking) < min(LOOKED, most):
-            if self.read[0].total < hoped or self.read[0].total <= best:
-                break
-            draft = self.read.pop(0)
-            if draft.most > bar and self.segment.write(task, draft):
-                looking.append(draft)
-        if looking or hoped <= best or most <= 0:
-            return [], looking
-        reading = list[Draft]()
-        while self._rows and len(reading) < ASKED and self._found.hoped[self._rows.start] > best:
-            k, self._rows = self._rows.start, self._rows[1:]
-            if self._found.most[k] > bar:
-                reading.append(self._found.draft(k))
-        if not reading and self.read:
-            return self.next(task, wanted, bar, margin)
-        return reading, []
+        finalists, end = max(FINALISTS, wanted) - self.looked, len(hoped)
+        while True:
+            at = self._next - first
+            hope = hoped[at] if at < end else -math.inf
+            looking = list[Draft]()
+            while self._read and len(looking) < min(max(LOOKED, wanted // 3), finalists):
+                if -self._read[0][0] < hope or -self._read[0][0] <= best:
+                    break
+                k = heappop(self._read)[1]
+                if most[k - first] > bar and self.segment.write(task, draft := self.found.draft(k)):
+                    looking.append(draft)
+            if looking or hope <= best or finalists <= 0:
+                return [], looking
+            reading = list[int]()
+            while at < end and len(reading) < max(ASKED, wanted // 3) and hoped[at] > best:
+                if most[at] > bar:
+                    reading.append(first + at)
+                at += 1
+            self._next = first + at
+            if reading or not self._read:
+                return reading, []
+
+    def note(self, k: int, total: float) -> None:
+        """A draft has been read."""
+        heappush(self._read, (-total, k))
 
 
 def races_of(found: Spread) -> list[Race]:
@@ -66,7 +77,7 @@ def races_of(found: Spread) -> list[Race]:
     numbers, starts = np.unique(found.number, return_index=True)
     ends = [*starts.tolist(), len(found.base)][1:]
     rows = zip(numbers.tolist(), starts.tolist(), ends, strict=True)
-    return [Race(found.bases.segments[n], found, range(a, b)) for n, a, b in rows]
+    return [Race(found.bases.segments[n], found, slice(a, b)) for n, a, b in rows]
 
 
 def settle(
@@ -77,21 +88,21 @@ def settle(
     bars = [-math.inf] * len(races) if bars is None else bars
     going = list(zip(races, bars, strict=True))
     while going:
-        reading, looking, busy = list[tuple[Race, Draft]](), list[tuple[Race, Draft]](), []
+        reading, looking, busy = list[tuple[Race, int]](), list[tuple[Race, Draft]](), []
         for race, bar in going:
             some, closely = race.next(task, wanted, bar, margin)
-            reading += [(race, draft) for draft in some]
+            reading += [(race, k) for k in some]
             looking += [(race, draft) for draft in closely]
             if some or closely:
                 busy.append((race, bar))
-        if reading:
-            _read(style, s, reading)
+        log_p = style.begin_encoder([race.found.pieces(k) for race, k in reading])
         if looking:
             look(task, style, [(race.segment, draft) for race, draft in looking], s)
             for race, draft in looking:
                 race.looked += 1
                 race.segment.drafts.append(draft)
                 race.segment.drafts.sort(key=_by_total)
+        _note(s, reading, log_p())
         going = busy
 
 
@@ -103,27 +114,26 @@ def decide(task: Task, style: StyleClassifiers, s: SearchSettings, segments: Seq
         close += [(segment, draft) for draft in best if len(best) > 1]
     if not close:
         return
-    _rank(style, s, [draft for _, draft in close])
+    drafts = [draft for _, draft in close]
+    log_p = np.array([draft.log_p for draft in drafts])
+    log_p[:, 0] = style.of_encoder([segment.spelt(draft.parts).pieces for segment, draft in close])
+    likelihood, similarity = np.array([(draft.likelihood, draft.similarity) for draft in drafts]).T
+    totals = rank(s, log_p, likelihood, similarity).tolist()
+    for draft, both, total in zip(drafts, log_p, totals, strict=True):
+        draft.log_p, draft.total = both, total
     look(task, style, close, s)
     for segment in segments:
         segment.drafts.sort(key=_by_total)
 
 
-def _read(style: StyleClassifiers, s: SearchSettings, reading: Sequence[tuple[Race, Draft]]) -> None:
-    _rank(style, s, [draft for _, draft in reading])
-    for race, draft in reading:
-        race.read.append(draft)
-        race.read.sort(key=_by_total)
-
-
-def _rank(style: StyleClassifiers, s: SearchSettings, drafts: Sequence[Draft]) -> None:
-    """Ask the encoder's classifier about drafts."""
-    for draft, p in zip(drafts, style.of_encoder([draft.pieces for draft in drafts]).tolist(), strict=True):
-        draft.log_p[0] = p
-    values = np.array([(draft.likelihood, draft.similarity) for draft in drafts]).T
-    totals = rank(s, np.stack([draft.log_p for draft in drafts]), *values)
-    for draft, total in zip(drafts, totals.tolist(), strict=True):
-        draft.total = total
+def _note(s: SearchSettings, reading: Sequence[tuple[Race, int]], log_p: np.ndarray) -> None:
+    """Drafts have been read by the encoder's classifier: note what it says [drafts] of them."""
+    for found in {id(race.found): race.found for race, _ in reading}.values():
+        mine = [n for n, (race, _) in enumerate(reading) if race.found is found]
+        totals = found.read(np.array([reading[n][1] for n in mine]), log_p[mine], s)
+        for n, total in zip(mine, totals, strict=True):
+            race, k = reading[n]
+            race.note(k, total)
 
 
 def _by_total(draft: Draft) -> float:

@@ -1,13 +1,13 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from masker.core.spans import Span
-from masker.core.text import Text
+from masker.core.runtime import Pending
 from masker.model.settings import SearchSettings
 from masker.search import coherence
+from masker.search.edited import Edited
 from masker.search.ranking import rank
 from masker.search.segments import Draft, Segment
 from search.styles import Words, searching, with_style
@@ -23,18 +23,20 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What the domains are asked about. In the source domain `rude` is 2 nats likelier than in the target domain."""
     words: list[tuple[str, str]] = []
 
-    def likelihoods(
-        task: Any, side: Any, texts: Sequence[Text], spans: Sequence[Iterable[Span]]
-    ) -> list[dict[Span, float]]:
-        domain = "source" if side.token == task.source.token else "target"
-        found = []
-        for text, of_text in zip(texts, spans, strict=True):
-            at = {span: text.word(span.start) for span in of_text}
-            words.extend((domain, word) for word in at.values())
-            found.append({s: -3.0 if (domain, word) == ("source", "rude") else -5.0 for s, word in at.items()})
-        return found
+    class Table:
+        """Of one text."""
 
-    monkeypatch.setattr(coherence, "likelihoods", likelihoods)
+        def __init__(self, task: Any, texts: Sequence[Edited], asked: Sequence[Sequence[int]]) -> None:
+            self.source, self.sizes = task.source.token, [len(asked[0])]
+            self.words = [texts[0].text.word(j) for j in asked[0]]
+
+        def begin(self, side: Any, rows: Any = None) -> Pending[np.ndarray]:
+            domain = "source" if side.token == self.source else "target"
+            some = [(domain, word) for word in np.array(self.words)[slice(None) if rows is None else rows].tolist()]
+            words.extend(some)
+            return lambda: np.array([-3.0 if one == ("source", "rude") else -5.0 for one in some])
+
+    monkeypatch.setattr(coherence, "WordTable", Table)
     return words
 
 
@@ -48,7 +50,7 @@ def looked(knobs: dict[str, float], *bad: str) -> tuple[Segment, float, Draft]:
     segment.before = dict.fromkeys(range(len(segment.ids) - 1), -5.0)
     draft = draft_of(segment, part(3, 4, "great"))
     assert segment.write(TASK, draft)
-    before = float(rank(settings, draft.log_p, np.array(draft.likelihood), np.array(draft.similarity)))
+    before = draft.total = float(rank(settings, draft.log_p, np.array(draft.likelihood), np.array(draft.similarity)))
     coherence.look(TASK, style, [(segment, draft)], settings)  # type: ignore[arg-type]
     return segment, before, draft
 

@@ -1,0 +1,82 @@
+import re
+
+from conftest import make_model, make_task
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masker.core.spans import protected_words
+from masker.core.surface import Replacement
+from masker.search.edited import NEW, Edited, Patch
+
+VOCABULARY = make_model("bert").vocabulary
+WORDS = ["food", "was", "terrible", "the", "we", "like", "it", "."]
+
+
+@given(
+    st.lists(st.sampled_from(WORDS), min_size=2, max_size=12),
+    st.lists(
+        st.tuples(st.integers(0, 11), st.integers(0, 2), st.sampled_from(["", "good", "not so good"])), max_size=3
+    ),
+)
+def test_edited_texts_know_where_their_old_words_were(words: list[str], edits: list[tuple[int, int, str]]) -> None:
+    text, made, free = VOCABULARY.read(" ".join(words)), list[Replacement](), 0
+    for start, size, new in sorted(edits):
+        if free <= start < start + size <= len(words):
+            a, b = text.words[start].start, text.words[start + size - 1].end
+            made.append(Replacement(a, b, new))
+            free = start + size + 1
+    edited, source = Edited(VOCABULARY, text, made), text.source
+    for r in reversed(made):
+        source = source[: r.start] + r.new + source[r.end :]
+    assert edited.text.source == source
+    for j, i in edited.old.items():
+        assert edited.text.word(j) == text.word(i)
+    gone = {i for i in range(len(words)) for r in made if r.start <= text.words[i].start < r.end}
+    assert {*edited.old.values()} == {*range(len(words))} - gone
+    assert bool(edited.near(1)) <= bool(made)
+    assert set(edited.near(2)) <= set(edited.near(20)) <= set(edited.old)
+
+
+def test_near_words_are_those_beside_an_edit() -> None:
+    text = VOCABULARY.read("we like the food it was terrible .")
+    inserted = Edited(VOCABULARY, text, [Replacement(7, 7, " so")])
+    assert [inserted.text.word(j) for j in inserted.near(1)] == ["like", "the"]
+    deleted = Edited(VOCABULARY, text, [Replacement(7, 16, "")])
+    assert [deleted.text.word(j) for j in deleted.near(2)] == ["we", "like", "it", "was"]
+    assert deleted.homes == [0, 1, 4, 5, 6, 7]
+    assert inserted.homes == [0, 1, NEW, 2, 3, 4, 5, 6, 7]
+
+
+BITS = [" ", "  ", "the", "food", "was", "'s", ".", ",", "\n", "42"]
+
+
+@st.composite
+def replaced(draw: st.DrawFn) -> tuple[str, list[Replacement]]:
+    """A text of any shape, and replacements in order and apart."""
+    source, made, free = "".join(draw(st.lists(st.sampled_from(BITS), max_size=14))), list[Replacement](), 0
+    for size, gap, new in draw(
+        st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.sampled_from(BITS)), max_size=3)
+    ):
+        if free + gap + size <= len(source):
+            made.append(Replacement(free + gap, free + gap + size, draw(st.sampled_from(["", new, f" {new} so"]))))
+            free += gap + size + 1
+    return source, made
+
+
+def test_what_is_not_tokenised_again_is_as_if_it_were(family: str) -> None:
+    vocabulary = make_model(family).vocabulary
+    task = make_task(make_model(family), protect=(re.compile(r"\d+"),))
+
+    @given(replaced())
+    def check(case: tuple[str, list[Replacement]]) -> None:
+        source, made = case
+        before, patches = vocabulary.read(source), dict[Replacement, Patch]()
+        for _ in range(2):  # the second time with patches that are known
+            edited = Edited(vocabulary, before, made, patches)
+            assert edited.pieces == edited.text.pieces
+            assert edited.bounds == edited.text.bounds
+            assert len(edited.homes) == len(edited.text.words)
+            assert edited.protected(task) == protected_words(edited.text, task.keep(edited.text))
+            assert all(edited.text.word(j) == before.word(i) for j, i in edited.old.items())
+
+    check()
