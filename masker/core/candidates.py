@@ -1,15 +1,16 @@
 """Which infills are edits that could be made, and what they look like in their text."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
-
-import numpy as np
+from unicodedata import is_normalized, normalize
 
 from masker.core.scoring import SpanScores
-from masker.core.spans import Span, protected_words
+from masker.core.spans import Span
 from masker.core.surface import Replacement, infill_words, replacement
-from masker.core.task import Range, Task
+from masker.core.task import Task
 from masker.core.text import Text, is_punctuation, split_words
+from masker.core.vocabulary import Vocabulary
 
 
 def written(task: Task, text: Text, span: Span, pieces: Sequence[int], fixed: Sequence[bool]) -> Replacement | None:
@@ -23,8 +24,24 @@ def written(task: Task, text: Text, span: Span, pieces: Sequence[int], fixed: Se
         return None
     if pieces and vocabulary.continuation[pieces[0]] and not (vocabulary.spaced and _opens(text, span.start)):
         return None
+    return placed(task, text, span, spelt(vocabulary, text, span, pieces), fixed)
+
+
+def spelt(vocabulary: Vocabulary, text: Text, span: Span, pieces: Sequence[int]) -> str:
+    """The characters of an infill. Words of the span keep the accents that the tokenizer has taken off them, and all
+    accents are written as the text writes them: composed, or as characters of their own.
+    """
     left = text.words[span.start - 1].pieces if span.start else ()  # context enough to decode an infill in
-    return placed(task, text, span, vocabulary.infill(left, pieces), fixed)
+    infill = vocabulary.infill(left, pieces)
+    if text.source.isascii() or not pieces:
+        return infill
+    apart = not is_normalized("NFC", text.source) and is_normalized("NFD", text.source)
+    infill = normalize("NFD", infill) if apart else infill
+    for i in range(span.start, span.stop):
+        known = normalize("NFD" if apart else "NFC", vocabulary.infill((), text.words[i].pieces)).lower()
+        if not text.word(i).isascii() and known != text.word(i).lower():
+            infill = re.sub(rf"(?<!\S){re.escape(known)}(?!\S)", lambda _, i=i: text.word(i).lower(), infill)  # type: ignore[misc]
+    return infill
 
 
 def placed(task: Task, text: Text, span: Span, infill: str, fixed: Sequence[bool]) -> Replacement | None:
@@ -32,7 +49,7 @@ def placed(task: Task, text: Text, span: Span, infill: str, fixed: Sequence[bool
     words = infill_words(infill)
     if "\ufffd" in infill or not all(map(str.isprintable, words)):
         return None
-    r = replacement(text, span, infill, fixed=fixed)
+    r = write(task.vocabulary, text, span, infill, fixed)
     new = text.source[: r.start] + r.new + text.source[r.end :]
     if new == text.source or not any(map(str.isalnum, new)):
         return None
@@ -43,16 +60,17 @@ def placed(task: Task, text: Text, span: Span, infill: str, fixed: Sequence[bool
     return r
 
 
+def write(vocabulary: Vocabulary, text: Text, span: Span, infill: str, fixed: Sequence[bool]) -> Replacement:
+    """Characters in the place of a span, spelt and spaced as the texts of the vocabulary are."""
+    if vocabulary.cased:
+        fixed = [keep or vocabulary.is_name(text.word(i)) for i, keep in enumerate(fixed)]
+    return replacement(text, span, infill, fixed=fixed, cased=vocabulary.cased, usual=vocabulary.gaps)
+
+
 def realised(task: Task, scores: SpanScores, k: int, fixed: Sequence[bool]) -> Replacement | None:
     """The infill of span k written into the text, or None if it is no candidate."""
     pieces = [piece for piece in scores.infills[k].tolist() if piece != task.frame.pad]
     return written(task, scores.text, scores.spans[k], pieces, fixed)
-
-
-def candidates(task: Task, scores: SpanScores, keep: Sequence[Range] = ()) -> np.ndarray:
-    """[S] bool: spans whose infill is an edit that could be made."""
-    fixed = protected_words(scores.text, keep)
-    return np.array([realised(task, scores, k, fixed) is not None for k in range(len(scores.spans))], dtype=bool)
 
 
 def _count_words(text: str) -> Counter[str]:

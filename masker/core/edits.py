@@ -94,9 +94,20 @@ def rounded(record: dict[str, Any]) -> dict[str, Any]:
 
 def apply_edits(source: str, edits: Sequence[Edit]) -> str:
     """A text with edits made that are in order and apart."""
-    for edit in reversed(edits):
-        source = edit.apply(source)
-    return source
+    parts, at = list[str](), 0
+    for edit in edits:
+        parts += [source[at : edit.start], edit.new]
+        at = edit.end
+    return "".join([*parts, source[at:]])
+
+
+def disjoint(edits: Sequence[Edit]) -> list[Edit]:
+    """Edits in order, without those that touch the one before: a capital may have reached into the next."""
+    kept: list[Edit] = []
+    for edit in edits:
+        if not kept or kept[-1].end < edit.start:
+            kept.append(edit)
+    return kept
 
 
 def inserted(edits: Sequence[Edit]) -> list[tuple[int, int]]:

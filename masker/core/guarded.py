@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from masker.core.editor import Editor
 from masker.core.edits import Rewrite
 from masker.core.runtime import Pending
+from masker.core.text import split_words
+from masker.core.unspaced import is_unspaced
 from masker.errors import MaskerError
 
 
@@ -48,12 +50,16 @@ class Guarded:
 
 def over_limit(text: str, max_words: int) -> str | None:
     """Why a text is too long, if it is."""
-    if len(text) <= max_words or (words := len(text.split())) <= max_words:
+    if len(text) <= max_words or (words := _count(text)) <= max_words:
         return None
     return (
         f"it has {words:,} words, more than the limit of {max_words:,}; "
         "split it into sentences, one a line, or raise the limit with `max_words`"
     )
+
+
+def _count(text: str) -> int:
+    return len(split_words(text)) if is_unspaced(text) else len(text.split())
 
 
 def _again() -> list[Rewrite]:

@@ -3,14 +3,17 @@
 import re
 from collections.abc import Collection
 
+from masker.core.unspaced import SCRIPTS, is_unspaced
 from masker.errors import MaskerError
 
+_W = rf"(?:(?![{SCRIPTS}])\w)"  # where words are not parted by spaces, a number ends where they begin
 STANDARD = re.compile(
-    r"https?://\S+|www\.\S+|\b[\w-]+\.(?:com|org|net|edu|gov|io|de|fr|uk)\b(?:/\S*)?"  # links
+    rf"https?://(?:(?![{SCRIPTS}])\S)+|www\.(?:(?![{SCRIPTS}])\S)+"  # links
+    r"|\b[\w-]+\.(?:com|org|net|edu|gov|io|de|fr|uk)\b(?:/\S*)?"
     r"|[\w.+-]+@[\w-]+\.[\w.-]*\w"  # addresses
-    r"|(?<!\w)[@#]\w+"  # accounts and tags
+    rf"|(?<!\w)[@#](?:{_W}+|\w+)"  # accounts and tags
     r"|`[^`\n]+`"  # code
-    r"|(?:[$£€¥]\s?)?\d(?:[\w.,:/%°-]*[\w%°])?"  # numbers, amounts, dates
+    rf"|(?:[$£€¥]\s?)?\d(?:(?:{_W}|[.,:/%°-])*(?:{_W}|[%°]))?"  # numbers, amounts, dates
     r"|(?<=[\w,;:] )[\"“][A-Z][^\"”\n]{0,60}[\"”]"  # quoted names, not where a sentence begins
 )
 NAMES = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")  # not where a sentence begins
@@ -30,6 +33,11 @@ def patterns(
             found.append(re.compile(protect))
         except re.error as error:
             raise MaskerError(f"'{protect}' is no valid pattern: {error}") from error
-    if terms := [re.escape(term.strip()) for term in sorted(keep, key=len, reverse=True) if term.strip()]:
-        found.append(re.compile(rf"(?<!\w)(?:{'|'.join(terms)})(?!\w)", re.IGNORECASE))
+    if terms := [_term(term.strip()) for term in sorted(keep, key=len, reverse=True) if term.strip()]:
+        found.append(re.compile("|".join(terms), re.IGNORECASE))
     return tuple(found)
+
+
+def _term(term: str) -> str:
+    """A term as a whole word, where words are parted by spaces."""
+    return re.escape(term) if is_unspaced(term) else rf"(?<!{_W}){re.escape(term)}(?!{_W})"

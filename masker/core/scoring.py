@@ -10,7 +10,8 @@ TargetScore = L1 - L2        SourceScore = -max(0, L3 - L4)        Score = Targe
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain
+from typing import Protocol
 
 import numpy as np
 
@@ -19,6 +20,15 @@ from masker.core.padding import Frame, Masked, mask_spans
 from masker.core.runtime import Array, Pending, Runtime, array_module, moving
 from masker.core.spans import Span
 from masker.core.text import Text
+
+
+class Pieces(Protocol):
+    """A text as far as a masked LM sees it: its pieces, and where each word begins, and the end."""
+
+    @property
+    def pieces(self) -> list[int]: ...
+    @property
+    def bounds(self) -> list[int]: ...
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,7 @@ class ScoreTable:
         self.infills = np.zeros((self.ends[-1], frame.n_p), dtype=np.int64)
         self.log_L = np.full((4, self.ends[-1]), np.nan)
         self._target, self._source, self._frame, self._budget = target, source, frame, batch_tokens
-        self._bias = np.where(allowed, 0.0, -np.inf).astype(np.float32)
+        self._allowed = allowed
         self._rows = masked_rows(texts, spans, window)
         around = len(frame.start) + 1 + len(frame.end) + frame.n_p  # 1: the domain's token
         self._lengths = self._rows[:, 1] - self._rows[:, 0] - self._rows[:, 3] + around
@@ -109,7 +119,8 @@ class ScoreTable:
         """As `ask`; what is returned waits for the answers and notes them."""
         side, other = self._target, self._source if both else None
         to_device = side.runtime.to_device
-        flat, table, bias = to_device(self._flat), to_device(self._rows), to_device(self._bias)
+        flat, table = to_device(self._flat), to_device(self._rows)
+        bias = to_device(np.where(self._allowed, 0.0, -np.inf).astype(np.float32))
         answers = []
         for batch in by_length(self._lengths, self._budget, rows):
             masked = self._mask(flat, table[to_device(batch)], batch)
@@ -141,24 +152,6 @@ class ScoreTable:
             )
         for asked, answer in _moving(answers)():
             self.log_L[2:, asked] = answer.T
-
-    def words(self) -> list[np.ndarray]:
-        """Per text: log-likelihoods of its spans' words in the target domain, whatever it thinks of their number."""
-        side, result = self._target, np.zeros(self.ends[-1])
-        to_device = side.runtime.to_device
-        flat, table = to_device(self._flat), to_device(self._rows)
-        answers = []
-        for batch in by_length(self._lengths, self._budget):
-            masked = self._mask(flat, table[to_device(batch)], batch)
-            width = self._rows[batch, 3]  # so many masks are not [PAD]; what is thought of the others does not matter
-            most = max(1, width.max())
-            slots, old = masked.slots[:, :most], masked.targets[:, :most, None]
-            answer = side.runtime(masked.with_domain(side.token), masked.attention, slots, old, None, 0)
-            real = to_device(np.arange(most) < width[:, None])
-            answers.append((batch, array_module(old)[0].where(real, answer.asked_log_p[:, :, 0], 0.0).sum(1)))
-        for asked, log_p in _moving(answers)():
-            result[asked] = log_p
-        return [result[a:b] for a, b in pairwise(self.ends)]
 
     def scores(self, k: int) -> SpanScores:
         """Those of text k. Answers that come later show up in them."""
@@ -194,16 +187,23 @@ def _moving(answers: list[tuple[np.ndarray, Array]]) -> Pending[list[tuple[np.nd
     return lambda: [(np.concatenate(rows), wait())]
 
 
-def masked_rows(texts: Sequence[Text], spans: Sequence[Sequence[Span]], window: int) -> np.ndarray:
+def masked_rows(texts: Sequence[Pieces], spans: Sequence[Sequence[Span]], window: int) -> np.ndarray:
+    """[S, 4] the masked inputs of the spans of texts; see `span_rows`."""
+    counts = np.fromiter(map(len, spans), np.int64, len(spans))
+    flat = np.fromiter(chain.from_iterable(chain.from_iterable(spans)), np.int64, 2 * int(counts.sum()))
+    return span_rows(texts, counts, flat.reshape(-1, 2), window)
+
+
+def span_rows(texts: Sequence[Pieces], counts: np.ndarray, span: np.ndarray, window: int) -> np.ndarray:
     """[S, 4] the masked input of every span: the window of its text around it, from and to, and its start and width.
 
-    All count pieces in the one flat array of all texts, which begins with a 0.
+    `span` [S, 2] are words of texts, so many (`counts`) of each of them one after the other. All of the result counts
+    pieces in the one flat array of all texts, which begins with a 0.
     """
     sizes = np.array([len(text.pieces) for text in texts], dtype=np.int64)
     words = np.array([len(text.bounds) for text in texts], dtype=np.int64)
-    text = np.repeat(np.arange(len(texts)), [len(of_text) for of_text in spans])  # [S] whose span it is
+    text = np.repeat(np.arange(len(texts)), counts)  # [S] whose span it is
     bounds = np.fromiter(chain.from_iterable(text.bounds for text in texts), np.int64)
-    span = np.fromiter(chain.from_iterable(chain.from_iterable(spans)), np.int64).reshape(-1, 2)
     start, stop = bounds[span + (words.cumsum() - words)[text][:, None]].T
     at, size = (1 + sizes.cumsum() - sizes)[text], sizes[text]
     first = ((start + stop - window) // 2).clip(0, np.maximum(0, size - window))  # the span in the middle of its window

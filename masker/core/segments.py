@@ -1,30 +1,121 @@
-"""Where a long text is cut: what lies between two cuts is edited by itself."""
+"""What is edited at a time: a sentence of a text, or the whole of it, with what the model sees around it."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from masker.core.spans import Span
-from masker.core.text import Text
+from masker.core.task import Range, Task
+from masker.core.text import Text, ends_sentence, is_punctuation
+from masker.core.unspaced import is_tight
+from masker.core.vocabulary import Vocabulary
 
 LONGEST = 64  # words of a segment: what goes on for longer without a sentence's end is cut
+CONTEXT = 64  # pieces that the model sees at a time, where it is not known how many it is used to
+_ABBREVIATION = re.compile(
+    r"(?i:mr|mrs|ms|dr|prof|st|mt|jr|sr|vs|etc|approx|no|nr|e\.g|i\.e|z\.b|u\.a|a\.m|p\.m|m|mme|bzw|ca)|[A-Z](?:\.[A-Z])*"
+)
 
 
-def split_segments(text: Text, longest: int | None) -> Iterator[Span]:
-    """The whole text, or as many whole sentences at a time as fit into `longest` pieces."""
+@dataclass(frozen=True)
+class Unit:
+    """How texts are cut: into sentences or, where it is the sentences that the domains differ in, only where a text has
+    more pieces than `longest`. The model is shown up to `longest` pieces of whole sentences at a time.
+    """
+
+    sentences: bool = False
+    longest: int | None = None
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Words to be edited, in a text that may be a part of a longer one, which it begins `offset` characters after."""
+
+    text: Text
+    words: Span
+    keep: Sequence[Range]  # characters of it that no edit may touch
+    offset: int = 0
+
+
+def passages(task: Task, source: str, unit: Unit) -> list[Passage]:
+    """The parts of a text that are edited, each by itself; no cut goes through what is protected."""
+    text = task.vocabulary.read(source)
+    keep = task.keep(text)
+    parts = list(split(text, keep, unit))
+    if len(parts) == 1:
+        return [Passage(text, parts[0], keep)]
+    found = []
+    for k, part in enumerate(parts):
+        seen = _around(text, parts, k, unit.longest or CONTEXT)
+        start, end = text.words[seen.start].start, text.words[seen.stop - 1].end
+        kept = [(max(a - start, 0), b - start) for a, b in keep if a < end and b > start]
+        if part is not parts[-1] and all(map(is_punctuation, text.word(part.stop - 1))):
+            last = text.words[part.stop - 1]  # protected as a text's final mark is, and nothing comes after it
+            kept.append((last.start - start, last.end - start + 1))
+        inner = task.vocabulary.read(text.source[start:end])
+        found.append(Passage(inner, Span(part.start - seen.start, part.stop - seen.start), kept, start))
+    return found
+
+
+def split(text: Text, keep: Sequence[Range], unit: Unit) -> Iterator[Span]:
+    """Sentences, or as many of them at a time as fit into `longest` pieces."""
     if not text.words:
         return
-    if longest is None or len(text.pieces) <= longest:
+    if not unit.sentences and (unit.longest is None or len(text.pieces) <= unit.longest):
         yield from _cut(0, len(text.words))
         return
-    ends = [i + 1 for i in range(len(text.words)) if text.word(i)[-1] in ".!?…" and text.word(i) != "..."]
-    start = 0
+    start, ends = 0, [*sentence_ends(text, keep)]
     for end, after in pairwise([*ends, len(text.words)]):
-        if after <= end:
-            break
-        if text.bounds[after] - text.bounds[start] > longest:
+        if unit.sentences or text.bounds[after] - text.bounds[start] > (unit.longest or 0):
             yield from _cut(start, end)
             start = end
     yield from _cut(start, len(text.words))
+
+
+def sentence_ends(text: Text, keep: Sequence[Range] = ()) -> Iterator[int]:
+    """The words before which a new sentence begins. A mark after a mark belongs to the sentence before."""
+    cased = any(map(str.isupper, text.source))
+    spoken = False  # whether the sentence has a word yet
+    for i in range(1, len(text.words)):
+        last, word = text.words[i - 1], text.words[i]
+        spoken = spoken or not all(map(is_punctuation, text.word(i - 1)))
+        touching = last.end == word.start and not is_tight(text.source[last.end - 1])
+        if not spoken or touching or not _ends(text, i, cased):
+            continue
+        if any(start < last.end and word.start < end for start, end in keep):
+            continue
+        if any(map(str.isalnum, text.source[word.start :])):
+            spoken = False
+            yield i
+
+
+def shape(vocabulary: Vocabulary, texts: Sequence[str]) -> dict[str, float]:
+    """How many sentences texts have on average, and how many words a sentence."""
+    read = [text for text in map(vocabulary.read, texts) if text.words]
+    sentences = sum(1 + len([*sentence_ends(text)]) for text in read)
+    words = sum(len(text.words) for text in read)
+    return {"sentences": round(sentences / max(len(read), 1), 2), "words": round(words / max(sentences, 1), 1)}
+
+
+def _ends(text: Text, i: int, cased: bool) -> bool:
+    """Whether a sentence ends before word i."""
+    if text.source.count("\n", text.words[i - 1].end, text.words[i].start) > 1:
+        return True
+    k = i - 1
+    while k > 0 and all(map(is_punctuation, text.word(k))) and not ends_sentence(text.word(k)):
+        k -= 1  # a closing quote or bracket
+    mark = text.word(k)
+    if not ends_sentence(mark) or k == 0:
+        return False
+    if mark[-1] in ".…":
+        following = next(filter(str.isalnum, text.word(i)), "")
+        if cased and following.islower():
+            return False
+        if mark in ("...", "…"):
+            return following.isupper()
+    apart = text.words[k].start > text.words[k - 1].end
+    return apart or mark != "." or not _ABBREVIATION.fullmatch(text.word(k - 1))
 
 
 def _cut(start: int, stop: int) -> Iterator[Span]:
@@ -32,3 +123,13 @@ def _cut(start: int, stop: int) -> Iterator[Span]:
     count = -(-(stop - start) // LONGEST)
     edges = [start + (stop - start) * k // count for k in range(count + 1)]
     yield from (Span(a, b) for a, b in pairwise(edges))
+
+
+def _around(text: Text, parts: Sequence[Span], k: int, most: int) -> Span:
+    """A part with its neighbours, as many as fit into `most` pieces: what came before first."""
+    first, last, bounds = k, k + 1, text.bounds
+    while first and bounds[parts[last - 1].stop] - bounds[parts[first - 1].start] <= most:
+        first -= 1
+    while last < len(parts) and bounds[parts[last].stop] - bounds[parts[first].start] <= most:
+        last += 1
+    return Span(parts[first].start, parts[last - 1].stop)

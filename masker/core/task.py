@@ -32,7 +32,10 @@ class Task:
 
     def keep(self, text: Text) -> list[Range]:
         """Character ranges that no edit may touch."""
-        return [m.span() for pattern in self.protect for m in pattern.finditer(text.source) if m.group()]
+        return self.kept_in(text.source)
+
+    def kept_in(self, source: str) -> list[Range]:
+        return [m.span() for pattern in self.protect for m in pattern.finditer(source) if m.group()]
 
     def allowed(self) -> np.ndarray:
         """[V] which pieces may be infilled: the forbidden words of one piece are left out beforehand."""

@@ -1,6 +1,7 @@
 """Text: words and wordpieces with the characters they came from.
 
 A word is a whitespace chunk with its outer punctuation split off: `"Don't!"` has the words `"`, `Don't`, `!` and `"`.
+Scripts that are written without spaces are cut into words by libraries, where these are installed (`core.unspaced`).
 Pieces never cross a word, so a span of words is always a span of whole pieces.
 """
 
@@ -11,7 +12,10 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from masker.core.unspaced import is_unspaced, stretches
+
 _CHUNK = re.compile(r"\S+")
+_ENDS = re.compile(r"[.!?…‼⁇⁈⁉。．！？｡؟۔।॥։።፧။។៕]+")  # Latin, Chinese, Arabic, Indian, Armenian, Khmer ...
 _CLITIC = re.compile(r"['’](?:m|s|re|ve|ll|d|t)|n['’]t", re.IGNORECASE)
 _ELIDED = re.compile(r"['’](?:em|n|til|cause|tis|twas|\d0s)", re.IGNORECASE)  # these stand apart in any text
 
@@ -22,14 +26,27 @@ def is_punctuation(character: str) -> bool:
     return character in "`´" or (character != "_" and unicodedata.category(character).startswith("P"))
 
 
+def ends_sentence(word: str) -> bool:
+    """Whether a word is a mark that a sentence may end with, or a run of them, in any script."""
+    return bool(_ENDS.fullmatch(word))
+
+
 def is_clitic(word: str) -> bool:
     """`'s`, `'m`, `n't` and their like: written onto the word before, or apart in space-tokenised text."""
     return bool(_CLITIC.fullmatch(word))
 
 
-@lru_cache(maxsize=65_536)
 def split_chunk(chunk: str) -> tuple[tuple[int, int], ...]:
     """The words of one whitespace chunk, as offsets. A run of one punctuation mark (`...`, `!!`) is one word."""
+    if chunk.isascii() or not is_unspaced(chunk):
+        return split_spaced(chunk)
+    parts = ((a, b, split_spaced(chunk[a:b]) if more else ((0, b - a),)) for a, b, more in stretches(chunk))
+    return tuple((start + a, start + b) for start, _, words in parts for a, b in words)
+
+
+@lru_cache(maxsize=65_536)
+def split_spaced(chunk: str) -> tuple[tuple[int, int], ...]:
+    """The same where spaces part the words."""
     left, right = 0, len(chunk)
     while right > 0 and is_punctuation(chunk[right - 1]):
         right -= 1

@@ -4,20 +4,23 @@ Any Hugging Face fast tokenizer will do: no ids, no `##` and no family names are
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from tokenizers import AddedToken, decoders, models
 
-from masker.core.text import Text, Word, split_chunk
+from masker.core.text import Text, Word, split_chunk, split_spaced
+from masker.core.unspaced import is_tight
 from masker.errors import MaskerError
 
 _CHUNK = re.compile(r"\S+")
 _UNUSED = re.compile(r"[\[<|]*unused[_-]?(token)?[_-]?\d+[\]>|]*", re.IGNORECASE)
-_REMEMBERED = 1_000_000  # chunks and infills: memory stays bounded whatever is read
+_REMEMBERED = 1_000_000  # chunks, words and infills: memory stays bounded whatever is read
+_FEW = 8  # words of a chunk: one with more, of a script without spaces, does not come again
 
+Pieces = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]  # of a word, and their offsets
 Chunk = list[tuple[int, int, tuple[int, ...], tuple[tuple[int, int], ...]]]  # words: start, end, pieces, offsets
 
 
@@ -40,11 +43,20 @@ class Vocabulary:
         self.end: list[int] = template["input_ids"][last:]  # [SEP]
         backend.encode_special_tokens = True  # a literal "[MASK]" in a user's text is text
         self._backend = backend
+        self.gaps: Mapping[str, str] = {}  # marks that the texts of the model set apart, with their white space
         self._chunks: dict[tuple[str, bool], Chunk] = {}
+        self._words: dict[tuple[str, bool], Pieces] = {}
         self._infills: dict[tuple[bool | tuple[int, ...], tuple[int, ...]], str] = {}
 
     def __len__(self) -> int:
         return len(self.tokenizer)
+
+    def forget(self) -> None:
+        """Let go of what is remembered of texts that were read: for a process that never ends."""
+        self._chunks.clear()
+        self._words.clear()
+        self._infills.clear()
+        split_spaced.cache_clear()
 
     def add_domains(self, names: Sequence[str]) -> None:
         """Give each domain its token `[domain:NAME]`."""
@@ -60,33 +72,45 @@ class Vocabulary:
 
     def read(self, source: str) -> Text:
         """Words and pieces of a text."""
+        return Text(source, tuple(self.words(source)))
+
+    def words(self, source: str, begin: int = 0, *, first: bool = True) -> list[Word]:
+        """Those of a stretch of whole whitespace chunks that begins at a character, and is the `first` of its text."""
         words: list[Word] = []
         for m in _CHUNK.finditer(source):
-            at = m.start()
-            for start, end, pieces, offsets in self.chunk(m.group(), spaced=bool(words)):
+            at = begin + m.start()
+            for start, end, pieces, offsets in self.chunk(m.group(), spaced=not first or bool(words)):
                 words.append(Word(at + start, at + end, pieces, offsets))
-        return Text(source, tuple(words))
+        return words
 
     def chunk(self, chunk: str, *, spaced: bool) -> Chunk:
         """Words of a whitespace chunk with their pieces, remembered. `spaced`: it is not the first of its text."""
         known = self._chunks.get((chunk, spaced))
         if known is None:
-            known = [self._word(chunk, a, b, spaced=spaced and a == 0) for a, b in split_chunk(chunk)]
-            if len(self._chunks) < _REMEMBERED:
+            words = split_chunk(chunk)
+            known = [(a, b, *self._word(chunk[a:b], spaced=spaced and a == 0)) for a, b in words]
+            if len(words) <= _FEW and len(self._chunks) < _REMEMBERED:
                 self._chunks[chunk, spaced] = known
         return known
 
-    def _word(
-        self, chunk: str, start: int, end: int, *, spaced: bool
-    ) -> tuple[int, int, tuple[int, ...], tuple[tuple[int, int], ...]]:
+    def _word(self, word: str, *, spaced: bool) -> Pieces:
+        """Pieces of a word with their offsets, remembered."""
+        known = self._words.get((word, spaced))
+        if known is None:
+            known = self._encoded(word, spaced=spaced)
+            if len(self._words) < _REMEMBERED:
+                self._words[word, spaced] = known
+        return known
+
+    def _encoded(self, word: str, *, spaced: bool) -> Pieces:
         # byte-level tokenizers tell a word after a space from one that follows directly; the others do not mind
-        encoding = self._backend.encode((" " if spaced else "") + chunk[start:end], add_special_tokens=False)
+        encoding = self._backend.encode((" " if spaced else "") + word, add_special_tokens=False)
         offsets = tuple((max(a - spaced, 0), max(b - spaced, 0)) for a, b in encoding.offsets)
         unknown = self.tokenizer.unk_token_id
         if not encoding.ids:
-            return start, end, (unknown,), ((0, end - start),)  # a word of control characters only
+            return (unknown,), ((0, len(word)),)  # a word of control characters only
         # SentencePiece tables list `<mask>` among the plain pieces, so it can be found in spite of the above
-        return start, end, tuple(unknown if i in self._special else i for i in encoding.ids), offsets
+        return tuple(unknown if i in self._special else i for i in encoding.ids), offsets
 
     # -- pieces to text ---------------------------------------------------------------------------------------------
 
@@ -121,6 +145,17 @@ class Vocabulary:
         return self._prefix is None
 
     @cached_property
+    def cased(self) -> bool:
+        """Whether pieces know of capitals."""
+        normalizer = self._backend.normalizer
+        return normalizer is None or normalizer.normalize_str("A") != normalizer.normalize_str("a")
+
+    def is_name(self, word: str) -> bool:
+        """Whether a word is known by its capital, as `Haus` is where `haus` is `ha ##us`: it never loses it."""
+        lower = word[:1].lower() + word[1:]
+        return word != lower and len(self._word(word, spaced=True)[0]) < len(self._word(lower, spaced=True)[0])
+
+    @cached_property
     def _decoder(self) -> Any:
         # the WordPiece decoders that tokenizers are saved with also "clean up", so that "do not" becomes "don't"
         return decoders.WordPiece(prefix=self._prefix, cleanup=False) if self._prefix else None
@@ -133,7 +168,8 @@ class Vocabulary:
         anchor = self._backend.encode("a", add_special_tokens=False).ids
         skip = len(self._decode(anchor))
         decoded = self._backend.decode_batch([[*anchor, i] for i in range(len(self))], skip_special_tokens=False)
-        return np.array([text[skip : skip + 1].isalnum() for text in decoded])
+        first = [text[skip : skip + 1] for text in decoded]
+        return np.array([one.isalnum() and not is_tight(one) for one in first])
 
     @cached_property
     def _special(self) -> set[int]:

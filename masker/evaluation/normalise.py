@@ -2,12 +2,15 @@
 
 In order: NFKC and lower case; curly quotes and stray backticks become straight ones; double quotes become the `` and ''
 of the Penn Treebank; punctuation and clitics ("n't", "'s") become words of their own, as in "ca n't" and "can not";
-white space collapses. A line that is tokenised in that way already stays as it is. Words are split and never joined:
-the "it ' s" of a word-piece decoder is kept as it was published, since where to join is a guess ("the boys ' s").
+white space collapses. Scripts that are written without spaces are compared character by character. A line that is
+tokenised in that way already stays as it is. Words are split and never joined: the "it ' s" of a word-piece decoder is
+kept as it was published, since where to join is a guess ("the boys ' s").
 """
 
 import re
 import unicodedata
+
+from masker.core.unspaced import SCRIPTS
 
 _CHARACTERS = str.maketrans(
     {"’": "'", "‘": "'", "‛": "'", "ʼ": "'", "´": "'", "′": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "—": " -- "}
@@ -18,7 +21,9 @@ _ABBREVIATIONS = ("dr", "mr", "mrs", "ms", "st", "vs", "jr", "sr", "co", "inc", 
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=\w)`(?=\w)"), "'"),
     (re.compile(r"(``|''|\.{2,}|-{2,})"), r" \1 "),
-    (re.compile(r"([!?;()\[\]{}$#%&@])"), r" \1 "),
+    (re.compile(r"([!?;()\[\]{}$#%&@«»¿¡،؛؟।॥。、「」『』【】《》〈〉])"), r" \1 "),
+    (re.compile(rf"([{SCRIPTS}][\u0300-\u036f]*)(?=\S)"), r"\1 "),  # no spaces part its words: characters are compared
+    (re.compile(rf"(?<=\S)(?=[{SCRIPTS}])"), " "),
     (re.compile(r"(?<!\d)([,:])|([,:])(?!\d)"), r" \1\2 "),  # but 1,000 and 7:30
     (re.compile(rf"\b(?!(?:{'|'.join(_ABBREVIATIONS)})\b)(?<!\.)([^\W\d_]{{2,}})\.(?=\s)"), r"\1 ."),
     (re.compile(r"(?<=[^\s.])\.(?=\s*$)"), " ."),

@@ -1,23 +1,29 @@
 """A fast editor first, and the search editor where that is not good enough.
 
-The rewrite of the fast editor stands where both classifiers of the search editor are convinced by it, and the close
-look finds no word that does not fit at all. All other texts are searched.
+Sentence by sentence, the rewrite of the fast editor stands where both classifiers of the search editor are convinced by
+it, and the close look finds no word that does not fit at all. All others are searched.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from masker.core.batching import padded
 from masker.core.editor import Editor
-from masker.core.edits import Rewrite
+from masker.core.edits import Edit, Rewrite, apply_edits
 from masker.core.runtime import Pending
-from masker.core.spans import Span, enumerate_spans
+from masker.core.spans import Span
 from masker.core.surface import Replacement
-from masker.search.coherence import REACH, likelihoods, look
+from masker.core.task import Task
+from masker.core.text import Text
+from masker.search.coherence import REACH
+from masker.search.collecting import uncollected
+from masker.search.edited import Edited
 from masker.search.editor import SearchEditor
-from masker.search.segments import Draft, Edited, Segment
+from masker.search.segments import Segment
+from masker.search.word_table import WordTable
 
 CHUNKS = 4  # of the search editor, at a time: few texts of each come to it
 # Nats by which a word may be less likely than before. Two thirds of the student's rewrites pass, on 500 + 500 lines of
@@ -37,80 +43,114 @@ class AutoEditor:
 
     def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
         fast = self.fast.begin(texts)
-        return lambda: self._finished(fast())
+        return uncollected(lambda: self._finished(fast()))
 
     def _finished(self, quick: list[Rewrite]) -> list[Rewrite]:
-        good = accepted(self.search, quick)
-        others = iter(self.search.edit([rewrite.source for k, rewrite in enumerate(quick) if k not in good]))
+        search = self.search
+        segments = search.read([rewrite.source for rewrite in quick])
+        edits: list[list[Edit]] = [[] for _ in quick]
+        for one in accepted(search, segments, quick):
+            one.segment.wanted = False
+            edits[one.segment.number] += one.edits
+        search.draft(segments)
+        searched = {segment.number for segment in segments if segment.wanted}
+        rewrites = search.conclude([rewrite.source for rewrite in quick], segments)
         return [
-            replace(rewrite, method=self.fast.name) if k in good else replace(next(others), method=self.search.name)
-            for k, rewrite in enumerate(quick)
+            replace(_with(rewrite, good), method=self.fast.name)
+            if good and k not in searched
+            else replace(_with(rewrite, good), method=search.name)
+            for k, (rewrite, good) in enumerate(zip(rewrites, edits, strict=True))
         ]
 
 
-def accepted(search: SearchEditor, rewrites: Sequence[Rewrite]) -> set[int]:
-    """The numbers of the rewrites that the search editor finds nothing to complain of."""
-    tried = [k for k, rewrite in enumerate(rewrites) if 0 < len(rewrite.edits) <= search.settings.max_edits]
-    doubted, drafts = set[int](), list[tuple[Segment, Draft]]()
-    for segment in search.read([rewrites[k].source for k in tried]):
-        replacements = _inside(segment, rewrites[tried[segment.number]])
-        if (segment.log_p.min() >= search.settings.enough) == bool(replacements):
-            doubted.add(segment.number)  # it was well, and was edited, or was not, and stayed
-        elif replacements:
-            drafts.append((segment, _draft(search, segment, replacements)))
-    drafts = [(segment, draft) for segment, draft in drafts if segment.number not in doubted]
-    _read(search, drafts)
-    doubted |= {segment.number for segment, draft in drafts if draft.log_p.min() < search.settings.enough}
-    drafts = [(segment, draft) for segment, draft in drafts if segment.number not in doubted]
-    _look(search, drafts)
-    doubted |= {segment.number for segment, draft in drafts if not _fits(draft)}
-    return {k for number, k in enumerate(tried) if number not in doubted}
+class Tried(NamedTuple):
+    """A segment as it is rewritten."""
+
+    segment: Segment
+    edits: list[Edit]
+    edited: Edited  # its text with the edits made
+    words: Span  # of that, which have become of the segment
 
 
-def _fits(draft: Draft) -> bool:
-    return all(lost > -MISFIT for lost, _ in draft.misfits)
+def accepted(search: SearchEditor, segments: Sequence[Segment], rewrites: Sequence[Rewrite]) -> list[Tried]:
+    """The segments that the search editor finds nothing to complain of as they are rewritten."""
+    edits = [(segment, _inside(segment, rewrites[segment.number])) for segment in segments if segment.wanted]
+    tried = [_tried(search, segment, some) for segment, some in edits if 0 < len(some) <= search.settings.max_edits]
+    for convinces in (_words, _encoder, _fits):  # the cheapest first
+        tried = [one for one, good in zip(tried, convinces(search, tried), strict=True) if good]
+    return tried
 
 
-def _inside(segment: Segment, rewrite: Rewrite) -> tuple[Replacement, ...]:
+def _with(rewrite: Rewrite, edits: Sequence[Edit]) -> Rewrite:
+    """A rewrite with some more edits made."""
+    if not edits:
+        return rewrite
+    both = tuple(sorted([*rewrite.edits, *edits], key=lambda edit: edit.start))
+    return replace(rewrite, text=apply_edits(rewrite.source, both), edits=both, reason=None)
+
+
+def _inside(segment: Segment, rewrite: Rewrite) -> list[Edit]:
     """The edits that lie in a segment."""
-    words = segment.text.words
-    start = words[segment.words.start].start if segment.words.start else 0
-    end = words[segment.words.stop].start if segment.words.stop < len(words) else len(rewrite.source) + 1
-    return tuple(Replacement(e.start, e.end, e.new) for e in rewrite.edits if start <= e.start < end)
+    words, last = segment.text.words, segment.words.stop
+    start = segment.offset + (words[segment.words.start].start if segment.words.start else 0)
+    end = segment.offset + (words[last].start if last < len(words) else len(segment.text.source) + 1)
+    return [edit for edit in rewrite.edits if start <= edit.start < end]
 
 
-def _draft(search: SearchEditor, segment: Segment, replacements: tuple[Replacement, ...]) -> Draft:
-    """A segment with replacements made, not read yet."""
-    text, words = Edited(search.task, segment, replacements).text, segment.text.words
+def _tried(search: SearchEditor, segment: Segment, edits: list[Edit]) -> Tried:
+    at, words = segment.offset, segment.text.words
+    replacements = [Replacement(edit.start - at, edit.end - at, edit.new) for edit in edits]
+    edited = Edited(search.task.vocabulary, segment.text, replacements)
     grown = sum(len(r.new) - (r.end - r.start) for r in replacements)
     start, end = words[segment.words.start].start, words[segment.words.stop - 1].end
     start, end = min(start, replacements[0].start), max(end, replacements[-1].end) + grown
-    inside = [k for k, word in enumerate(text.words) if start <= word.start and word.end <= end]
-    ids = np.array(search.style.lexicon.ids(text.word(k).lower() for k in inside), np.int64)
-    return Draft(
-        parts=(), words=ids, home=np.full(len(ids), -1), spelt=[text.words[k].pieces for k in inside], likelihood=0.0,
-        similarity=1.0, log_p=np.zeros(2), total=0.0, most=0.0, replacements=replacements,
-    )  # fmt: skip
+    inside = [k for k, word in enumerate(edited.text.words) if start <= word.start and word.end <= end]
+    return Tried(segment, edits, edited, Span(inside[0], inside[-1] + 1) if inside else Span(0, 0))
 
 
-def _read(search: SearchEditor, drafts: Sequence[tuple[Segment, Draft]]) -> None:
-    """Ask both classifiers."""
-    if drafts:
-        in_encoder = search.style.of_encoder([draft.pieces for _, draft in drafts])
-        in_words = search.style.of_words(padded([draft.words.tolist() for _, draft in drafts], 0)[0])
-        for (_, draft), *log_p in zip(drafts, in_encoder.tolist(), in_words.tolist(), strict=True):
-            draft.log_p = np.array(log_p)
+def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[bool]:
+    """Whether the words' classifier is convinced."""
+    ids = [search.style.lexicon.ids(e.text.word(k).lower() for k in range(*words)) for _, _, e, words in tried]
+    return _enough(search, search.style.of_words(padded(ids, 0)[0]))
 
 
-def _look(search: SearchEditor, drafts: Sequence[tuple[Segment, Draft]]) -> None:
-    """Look closely, at all that has to be compared with what stood there before."""
+def _encoder(search: SearchEditor, tried: Sequence[Tried]) -> list[bool]:
+    """Whether the encoder's classifier is."""
+    return _enough(search, search.style.of_encoder([_pieces(e.text, words) for _, _, e, words in tried]))
+
+
+def _enough(search: SearchEditor, log_p: np.ndarray) -> list[bool]:
+    enough: list[bool] = (log_p >= search.settings.enough).tolist()
+    return enough
+
+
+def _pieces(text: Text, words: Span) -> list[int]:
+    return text.pieces[text.bounds[words.start] : text.bounds[words.stop]]
+
+
+def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[bool]:
+    """Whether no word near an edit has become less likely, by MISFIT: in the target domain now, than in the source
+    domain before. What is likely enough now is not asked about as it was before.
+    """
     task = search.task
     assert task.source
-    edited = [Edited(task, segment, draft.replacements) for segment, draft in drafts]
-    single = [{*enumerate_spans(s.text, task.frame.n_p, task.keep(s.text))} for s, _ in drafts]
-    near = [[Span(e.old[j], e.old[j] + 1) for j in e.near(REACH)] for e in edited]
-    stay = [[span for span in some if span in known] for some, known in zip(near, single, strict=True)]
-    before = likelihoods(task, task.source, [segment.text for segment, _ in drafts], stay)
-    for (segment, _), known in zip(drafts, before, strict=True):
-        segment.before = {span.start: log_p for span, log_p in known.items()}
-    look(task, search.style, drafts, search.settings)
+    near = [_asked(task, one) for one in tried]
+    table = WordTable(task, [one.edited for one in tried], near)
+    now = table.log_p(task.target)  # [S]
+    homes = [[one.edited.homes[j] for j in words] for one, words in zip(tried, near, strict=True)]
+    old = WordTable(task, [one.segment.text for one in tried], homes)
+    rows = np.flatnonzero(now <= -MISFIT)
+    misfits = rows[now[rows] - old.log_p(task.source, rows) <= -MISFIT]
+    of = np.repeat(np.arange(len(tried)), table.sizes)  # [S] whose word it is
+    fits: list[bool] = (np.bincount(of[misfits], minlength=len(tried)) == 0).tolist()
+    return fits
+
+
+def _asked(task: Task, one: Tried) -> list[int]:
+    """The old words near an edit that could be edited themselves, as the search editor has it."""
+    fixed, bounds, edited = one.segment.fixed, one.segment.text.bounds, one.edited
+    homes = edited.homes
+    return [
+        j for j in edited.near(REACH)
+        if not fixed[homes[j]] and bounds[homes[j] + 1] - bounds[homes[j]] <= task.frame.n_p
+    ]  # fmt: skip

@@ -10,28 +10,33 @@ source domain, and it is found with the first one in place.
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
 from masker.core.batching import padded
-from masker.core.edits import Edit, Rewrite, apply_edits
+from masker.core.edits import Edit, Rewrite, apply_edits, disjoint
 from masker.core.runtime import Pending
-from masker.core.segments import split_segments
+from masker.core.segments import Unit, passages
 from masker.core.task import Task
 from masker.errors import MaskerError
 from masker.model.settings import SearchSettings
+from masker.runtime.reader import Reader
 from masker.search.asking import Asked, ask, ask_in_context
 from masker.search.classifiers import StyleClassifiers
+from masker.search.collecting import uncollected
 from masker.search.drafts import Bases, Candidates, grouped, spread
 from masker.search.infilling import Alive
 from masker.search.pool import Spelling
 from masker.search.race import MARGIN, Race, decide, races_of, settle
 from masker.search.ranking import bound, f_score, matches, promise, rank
+from masker.search.reader import read_drafts
 from masker.search.segments import Draft, Segment
 
 CHUNK = 1024  # texts at a time that the candidates of are held
 REFILLED = 10  # spans of a text that are also filled piece by piece
 JUDGED = 96  # drafts of a text that are ranked
+NEUTRAL = 0.1  # sentences that are so likely of the target domain are not turned where another one can be
 MISFIT = 1.0  # nats from which on a word does not fit, and another edit is tried
 WIDTH = 3  # drafts that further edits are added to
 FRESH = 32  # candidates from there
@@ -39,9 +44,9 @@ AGAIN = 4  # spans with them that are also filled piece by piece
 
 
 class SearchEditor:
-    """The search editor for one task. `longest` is how many pieces are edited as one; longer texts go sentence by
-    sentence. `top` also lists that many best rewrites. `exact` is the same task in float32, to decide between the best,
-    where this one is in int8.
+    """The search editor for one task. `unit` is what is edited at a time. `top` also lists that many best rewrites.
+    `exact` is the same task in float32, to decide between the best, where this one is in int8. A `reader` has the last
+    word, on more drafts.
     """
 
     name = "search"
@@ -53,16 +58,17 @@ class SearchEditor:
         style: StyleClassifiers,
         settings: SearchSettings | None = None,
         *,
-        longest: int | None = None,
+        unit: Unit = Unit(),
         top: int = 0,
         chunk: int = CHUNK,
         exact: Task | None = None,
+        reader: Reader | None = None,
     ) -> None:
         if top < 0:
             raise MaskerError(f"`top` is {top}: need at least 0")
         self.task, self.style, self.settings = task, style, settings or SearchSettings()
-        self.longest, self.top, self.chunk = longest, top, min(CHUNK, chunk)
-        self.exact = exact
+        self.unit, self.top, self.chunk = unit, top, min(CHUNK, chunk)
+        self.exact, self.reader = exact, reader
         self._spelling = Spelling(task.vocabulary, style.lexicon)
 
     def edit(self, texts: Sequence[str]) -> list[Rewrite]:
@@ -70,12 +76,16 @@ class SearchEditor:
 
     def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
         """Nothing is asked yet: every question waits for the answer to another."""
-        return lambda: self.conclude(texts, self.draft(texts))
+        return uncollected(lambda: self.conclude(texts, self.draft(self.read(texts))))
 
-    def draft(self, sources: Sequence[str]) -> list[Segment]:
-        """The segments of texts, with their best drafts."""
-        segments = self.read(sources)
-        going = [segment for segment in segments if segment.log_p.min() < self.settings.enough]
+    @property
+    def wide(self) -> int:
+        """How many of the best drafts of a segment have to be known, besides the very best; 0: only that one."""
+        return max(self.top, self.settings.reader_drafts if self.reader else 0)
+
+    def draft(self, segments: list[Segment]) -> list[Segment]:
+        """The same segments, with the best drafts of those that are to be edited."""
+        going = [segment for segment in segments if segment.wanted]
         if not going:
             return segments
         bases = Bases(going, range(len(going)), [None] * len(going))
@@ -83,13 +93,15 @@ class SearchEditor:
         known, races = self._race(bases, asked, REFILLED, None)
         for _ in range(1, self.settings.max_edits):
             lacking = [race for race in races if self._lacks(race.segment)]
-            self._settle(lacking, wanted=max(WIDTH, self.top), bars=[race.segment.drafts[0].total for race in lacking])
+            self._settle(lacking, wanted=max(WIDTH, self.wide), bars=[race.segment.drafts[0].total for race in lacking])
             drafts = self._bases(going)
             if drafts is None:
                 break
             _, races = self._race(drafts, ask_in_context(self.task, drafts), AGAIN, known)
         if self.exact:
             decide(self.exact, replace(self.style, runtime=self.exact.target.runtime), self.settings, going)
+        if self.reader:
+            read_drafts(self.reader, self.task, self.settings, segments, most=self.wide, wanted=max(1, self.top))
         return segments
 
     def conclude(self, sources: Sequence[str], segments: Sequence[Segment]) -> list[Rewrite]:
@@ -110,16 +122,26 @@ class SearchEditor:
             self._spelling.forget()
         segments = []
         for number, source in enumerate(sources):
-            text = self.task.vocabulary.read(source)
-            for words in split_segments(text, self.longest):
-                ids = np.array(lexicon.ids(text.word(i).lower() for i in range(*words)))
-                segments.append(Segment(number, text, words, ids, np.zeros(2)))
+            for p in passages(self.task, source, self.unit):
+                ids = np.array(lexicon.ids(p.text.word(i).lower() for i in range(*p.words)))
+                segments.append(Segment(number, p.text, p.words, ids, np.zeros(2), keep=p.keep, offset=p.offset))
         if segments:
             in_encoder = self.style.of_encoder([segment.pieces for segment in segments])
             in_words = self.style.of_words(padded([segment.ids.tolist() for segment in segments], 0)[0])
             for segment, *log_p in zip(segments, in_encoder.tolist(), in_words.tolist(), strict=True):
                 segment.log_p = np.array(log_p)
+        for _, of_text in groupby(segments, key=lambda segment: segment.number):
+            self._choose([*of_text])
         return segments
+
+    def _choose(self, segments: Sequence[Segment]) -> None:
+        """Which parts of a text are to be edited: those that speak for the source domain; if none does, the one that is
+        nearest to it. What speaks for neither is left alone where something else can be turned.
+        """
+        worst = min(segments, key=_opinion)
+        for segment in segments:
+            turned = segment is worst or _opinion(segment) < math.log(NEUTRAL) or not self.unit.sentences
+            segment.wanted = turned and bool(segment.log_p.min() < self.settings.enough)
 
     # -- drafts -----------------------------------------------------------------------------------------------------
 
@@ -150,7 +172,7 @@ class SearchEditor:
     def _raced(self, bases: Bases, base: np.ndarray, c: Candidates, worth: np.ndarray | None) -> list[Race]:
         bar = self._bar(bases)
         races = races_of(spread(bases, base, c, self.style, self.settings, most=JUDGED, bar=bar, worth=worth))
-        self._settle(races, wanted=max(1, self.top))
+        self._settle(races, wanted=max(1, self.wide))
         return races
 
     def _settle(self, races: Sequence[Race], *, wanted: int, bars: Sequence[float] | None = None) -> None:
@@ -159,7 +181,7 @@ class SearchEditor:
 
     def _bar(self, bases: Bases) -> np.ndarray:
         """[segments] what a draft has to be worth more than."""
-        wanted, margin = max(1, self.top), MARGIN if self.exact else 0.0
+        wanted, margin = max(1, self.wide), MARGIN if self.exact else 0.0
         drafts = [segment.drafts for segment in bases.segments]
         return np.array([d[wanted - 1].total - margin if len(d) >= wanted else -math.inf for d in drafts])
 
@@ -170,7 +192,7 @@ class SearchEditor:
             if self._lacks(segment):
                 edits = max(len(draft.parts) for draft in segment.drafts)
                 best = [draft for draft in segment.drafts if len(draft.parts) == edits][:WIDTH]
-                best = [draft for draft in best if draft.most > segment.drafts[0].total or self.top]
+                best = [draft for draft in best if draft.most > segment.drafts[0].total or self.wide]
                 numbers += [number] * len(best)
                 drafts += best
         return Bases(segments, numbers, drafts) if drafts else None
@@ -187,11 +209,12 @@ class SearchEditor:
 
     def _promise(self, bases: Bases, c: Candidates) -> np.ndarray:
         """What infills will probably be worth, before any classifier has read them."""
-        s, odds = self.settings, c.target_log_p - c.source_log_p + c.old_source_log_p - c.old_target_log_p
-        now = np.array([_log_odds(float(segment.log_p.mean())) for segment, _ in bases.pairs])[c.base]
+        target_log_p, source_log_p, old_target_log_p, old_source_log_p = c.log_p.T
+        s, odds = self.settings, target_log_p - source_log_p + old_source_log_p - old_target_log_p
+        now = _log_odds(np.array([segment.log_p for segment, _ in bases.pairs]).mean(1))[c.base]
         left = bases.old[c.base] - (c.span[:, 1] - c.span[:, 0])
         similar = f_score(left, left + (c.pieces >= 0).sum(1), bases.old[c.base], s.lost)
-        return promise(s, now, odds, c.target_log_p, similar)
+        return promise(s, now, odds, target_log_p, similar)
 
     def _alive(self, bases: Bases, asked: Asked) -> Alive:
         """Whether spans that are filled piece by piece can still make the best draft."""
@@ -215,7 +238,8 @@ class SearchEditor:
         none = Rewrite(source, source, task.from_, task.to, (), () if self.top else None)
         if not segments:
             return replace(none, reason="no words")
-        edits = [edit for segment in segments for edit in self._edits(segment, next(iter(segment.drafts), None))]
+        best = [next(filter(self._convinces, segment.drafts), None) for segment in segments]
+        edits = disjoint([edit for each in zip(segments, best, strict=True) for edit in self._edits(*each)])
         if self.top:
             options = [
                 replace(none, text=apply_edits(source, e), edits=tuple(e), alternatives=None)
@@ -228,14 +252,19 @@ class SearchEditor:
             worst = min(float(segment.log_p.min()) for segment in segments)
             if worst >= self.settings.enough:
                 return replace(none, reason=f"it reads as {task.to} already ({math.exp(worst):.2f})")
+            if any(segment.drafts and draft is None for segment, draft in zip(segments, best, strict=True)):
+                return replace(none, reason=f"a few edits cannot make it read as {task.to}")
             return replace(none, reason=f"no edit scores above {least:g}")
         return replace(none, text=apply_edits(source, edits), edits=tuple(edits))
+
+    def _convinces(self, draft: Draft) -> bool:
+        return bool(np.exp(draft.log_p.min()) >= self.settings.convinced)
 
     def _edits(self, segment: Segment, draft: Draft | None) -> list[Edit]:
         """A draft as edits. They share its score evenly; the other two scores are those of the paper."""
         if draft is None:
             return []
-        score = draft.total - float(rank(self.settings, segment.log_p, np.zeros(()), np.ones(())))
+        score = draft.total - float(rank(self.settings, segment.log_p, np.zeros(()), np.ones(()))) - segment.reading
         if not score > self.settings.min_score:
             return []
         edits = []
@@ -245,22 +274,33 @@ class SearchEditor:
             at = segment.known[part.span, part.pieces]
             assert at is not None
             old, share = segment.text.source[at.start : at.end], score / len(draft.parts)
-            edits.append(Edit(at.start, at.end, old, at.new, share, L1 - L2, -max(0.0, L3 - L4) + 0.0))
+            start, end = at.start + segment.offset, at.end + segment.offset
+            edits.append(Edit(start, end, old, at.new, share, L1 - L2, -max(0.0, L3 - L4) + 0.0))
         return sorted(edits, key=lambda edit: edit.start)
 
 
 def _together(bases: Bases, fresh: Candidates, known: Candidates) -> tuple[np.ndarray, Candidates]:
     """Up to JUDGED candidates of a segment, each with its base: those found in context, then others that are likely."""
-    others = [np.flatnonzero(known.base == n) for n in bases.number.tolist()]
-    both = Candidates.of([fresh, known.take(np.concatenate(others))])
-    base = np.concatenate([fresh.base, np.repeat(np.arange(len(others)), [len(k) for k in others])])
+    wanted = np.zeros(len(bases.segments), bool)
+    wanted[bases.number] = True
+    likely = grouped(known.base, known.target_log_p, wanted[known.base], JUDGED)  # by segment
+    start, stop = (np.searchsorted(known.base[likely], bases.number, side) for side in ("left", "right"))
+    of = np.repeat(np.arange(len(start)), stop - start)  # each of its segment's, for every base
+    others = likely[np.arange(len(of)) - (np.cumsum(stop - start) - stop)[of]]
+    both = Candidates.of([fresh, known.take(others)])
+    base = np.concatenate([fresh.base, of])
     order = np.arange(len(base))
     late = order[len(fresh) :]
-    order[late[np.lexsort((base[late], -both.target_log_p[late]))]] = late
+    order[late[np.lexsort((of, -both.target_log_p[late]))]] = late
     first = grouped(bases.number[base], -order, np.ones(len(base), bool), JUDGED)
     return base[first], both.take(first)
 
 
-def _log_odds(log_p: float) -> float:
+def _opinion(segment: Segment) -> float:
+    """What both classifiers together say of a segment: log p of the target domain."""
+    return float(segment.log_p.mean())
+
+
+def _log_odds(log_p: np.ndarray) -> np.ndarray:
     """log p - log(1 - p)."""
-    return log_p - math.log1p(-min(math.exp(log_p), 1 - 1e-9))
+    return log_p - np.log1p(-np.minimum(np.exp(log_p), 1 - 1e-9))

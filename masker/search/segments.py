@@ -1,7 +1,8 @@
-"""What is edited at a time: a text, or a stretch of sentences of a long one, with the drafts made of it."""
+"""What is edited at a time, a sentence or a text, with the drafts made of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from masker.core.candidates import written
 from masker.core.spans import Span, protected_words
 from masker.core.surface import Replacement
-from masker.core.task import Task
-from masker.core.text import Text
+from masker.core.task import Range, Task
+from masker.core.text import Text, is_punctuation
+from masker.search.edited import Patch
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class Part:
 
     span: Span
     pieces: tuple[int, ...]
+    words: tuple[int, ...]  # that they spell, as the lexicon numbers them
     target_log_p: float
     source_log_p: float
     old_target_log_p: float
@@ -30,9 +33,6 @@ class Draft:
     """A segment with some infills put in, what the classifiers say of it, and its rank; best known when looked at."""
 
     parts: tuple[Part, ...]  # in order
-    words: np.ndarray  # [L] as the lexicon numbers them
-    home: np.ndarray  # [L] which word of the segment each of them is, -1 for new ones
-    spelt: list[tuple[int, ...]]  # [L] their pieces; all of an infill stand with its first word
     likelihood: float  # of all parts
     similarity: float
     log_p: np.ndarray  # [2]
@@ -42,36 +42,82 @@ class Draft:
     misfits: tuple[tuple[float, int], ...] = ()  # words that have become less likely: by how much, and which
     leftovers: tuple[int, ...] = ()  # words that still speak for the source domain, the worst first
 
-    @property
-    def pieces(self) -> list[int]:
-        return [piece for word in self.spelt for piece in word]
+
+@dataclass(frozen=True)
+class Spelt:
+    """A segment or a draft word by word."""
+
+    words: list[int]  # as the lexicon numbers them
+    homes: list[int]  # which word of the segment each of them is, -1 for new ones
+    pieces: list[int]
+    bounds: list[int]  # where in the pieces each word begins, and the end; all of an infill stand with its first word
 
 
 @dataclass
 class Segment:
-    """A stretch of words of a text."""
+    """A stretch of words of a text, to be edited."""
 
-    number: int  # of its text
-    text: Text
+    number: int  # of the text that it is of
+    text: Text  # what the model sees of that
     words: Span
     ids: np.ndarray  # [L] its words, as the lexicon numbers them
     log_p: np.ndarray  # [2]
     drafts: list[Draft] = field(default_factory=list)  # that have been looked at, the best first
     before: dict[int, float] = field(default_factory=dict)  # likelihood of words in the source domain, in nats
     known: dict[tuple[Span, tuple[int, ...]], Replacement | None] = field(default_factory=dict)
+    patches: dict[Replacement, Patch] = field(default_factory=dict)
+    alone: dict[tuple[int, ...], dict[int, float]] = field(default_factory=dict)  # see `coherence`
+    keep: Sequence[Range] = ()  # characters that no edit may touch
+    offset: int = 0  # characters before its text, in the text that it is of
+    wanted: bool = True  # whether it is to be edited at all
+    reading: float = 0.0  # what the reader makes of it as it is
 
-    @property
-    def spelt(self) -> list[tuple[int, ...]]:
-        return [word.pieces for word in self.text.words[self.words.start : self.words.stop]]
+    @cached_property
+    def fixed(self) -> list[bool]:
+        """Which words of its text no edit may touch."""
+        return protected_words(self.text, self.keep)
 
     @property
     def pieces(self) -> list[int]:
-        return [piece for word in self.spelt for piece in word]
+        return self.text.pieces[self.text.bounds[self.words.start] : self.text.bounds[self.words.stop]]
 
     def has(self, span: Span) -> bool:
         """Whether a span is to be edited here. What could be inserted between two segments belongs to the second."""
         end = self.words.stop + (self.words.stop == len(self.text.words))
         return self.words.start <= span.start < end and span.stop <= self.words.stop
+
+    def spelt(self, parts: Sequence[Part] = ()) -> Spelt:
+        """The segment with parts put in, word by word."""
+        first, ids, known, bounds = self.words.start, self.ids.tolist(), self.text.pieces, self.text.bounds
+        made, at = Spelt([], [], [], [0]), 0  # `at`: words of the segment that have gone by
+
+        def keep(up_to: int) -> None:
+            made.words.extend(ids[at:up_to])
+            made.homes.extend(range(at, up_to))
+            by = made.bounds[-1] - bounds[first + at]
+            made.pieces.extend(known[bounds[first + at] : bounds[first + up_to]])
+            made.bounds.extend(bound + by for bound in bounds[first + at + 1 : first + up_to + 1])
+
+        for part in parts:
+            keep(part.span.start - first)
+            if part.words:
+                made.words.extend(part.words)
+                made.homes.extend([-1] * len(part.words))
+                made.pieces.extend(part.pieces)
+                made.bounds.extend([len(made.pieces)] * len(part.words))
+            at = part.span.stop - first
+        keep(len(ids))
+        return made
+
+    def _written(self, task: Task, part: Part) -> Replacement | None:
+        """A part written into the text, or None if that cannot be. As a final mark is never touched, it is no edit to
+        put one where there is none, or another after it, either: "ok!" is no rewrite of "ok".
+        """
+        found = written(task, self.text, part.span, part.pieces, self.fixed)
+        if found and part.span.stop == len(self.text.words):
+            old = self.text.source[found.start : found.end]
+            return None if _spoken(old) == _spoken(found.new) else found
+        return found
 
     def write(self, task: Task, draft: Draft) -> bool:
         """Write out the parts of a draft; whether that can be done."""
@@ -79,8 +125,7 @@ class Segment:
         for part in draft.parts:
             key = part.span, part.pieces
             if key not in self.known:
-                fixed = protected_words(self.text, task.keep(self.text))
-                self.known[key] = written(task, self.text, part.span, part.pieces, fixed)
+                self.known[key] = self._written(task, part)
             if (at := self.known[key]) is None:
                 return False
             found.append(at)
@@ -88,38 +133,6 @@ class Segment:
         return all(a.end < b.start for a, b in pairwise(draft.replacements))
 
 
-class Edited:
-    """A whole text with replacements made. `old` tells which of its words were there before, and which they were."""
-
-    def __init__(self, task: Task, segment: Segment, replacements: Sequence[Replacement]) -> None:
-        source, pieces, at = segment.text.source, list[str](), 0
-        self._shifts = []  # from where on in the edited text how much is new, and how far the rest is moved
-        shift = 0
-        for r in replacements:
-            pieces += [source[at : r.start], r.new]
-            begin, shift = r.start + shift, shift + len(r.new) - (r.end - r.start)
-            self._shifts.append((begin, begin + len(r.new), shift))
-            at = r.end
-        self.text = task.vocabulary.read("".join([*pieces, source[at:]]))
-        places = {(word.start, word.end): i for i, word in enumerate(segment.text.words)}
-        homes = {j: self.home(word.start, word.end) for j, word in enumerate(self.text.words)}
-        self.old = {j: places[home] for j, home in homes.items() if home in places}
-        self._count = len(segment.text.words)
-
-    def home(self, start: int, end: int) -> tuple[int, int] | None:
-        """Where in the source characters stand; None if some of them are new."""
-        by = 0
-        for begin, stop, shift in self._shifts:
-            if end <= begin:
-                break
-            if start < stop:
-                return None
-            by = shift
-        return start - by, end - by
-
-    def near(self, reach: int) -> list[int]:
-        """The old words that stand at most so many words away from an edit."""
-        run = [-1, *(self.old.get(j) for j in range(len(self.text.words))), self._count]
-        edges = [j for j, (a, b) in enumerate(pairwise(run)) if a is None or b is None or b != a + 1]
-        around = {j for edge in edges for j in range(edge - reach, edge + reach)}
-        return [j for j in self.old if j in around]
+def _spoken(words: str) -> str:
+    """What is left without marks and spaces."""
+    return "".join(c for c in words.lower() if not is_punctuation(c) and not c.isspace())

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from masker.api import Masker
 from masker.core.paper import Exhaustive
 from masker.core.runtime import SlotScores
-from masker.core.scoring import DomainScorer, ScoreTable, SpanScores, source_score, target_score
+from masker.core.scoring import DomainScorer, SpanScores, source_score, target_score
 from masker.core.spans import Span, enumerate_spans
 from masker.core.task import Task
 from masker.core.text import Text
@@ -312,19 +312,3 @@ def test_two_models_must_have_one_vocabulary_and_one_n_p() -> None:
         Masker(positive, make_model("mpnet", ("negative",)), device="cpu")
     with pytest.raises(MaskerError, match="n_p 4 and 3"):
         Masker(positive, make_model(domains=("negative",), n_p=3), device="cpu")
-
-
-def test_the_likelihood_of_words_leaves_out_that_of_their_number(family: str) -> None:
-    task = make_task(make_model(family))
-    texts = [task.vocabulary.read(text) for text in (FIGURE_1, "The food was terrible, and we don't like it!")]
-    spans = [enumerate_spans(text, task.frame.n_p) for text in texts]
-    sheet = ScoreTable(texts, spans, target=task.target, source=None, frame=task.frame, window=task.window,
-                  allowed=task.allowed(), batch_tokens=100)  # fmt: skip
-    sheet.ask()
-    for k, (text, words) in enumerate(zip(texts, sheet.words(), strict=True)):
-        log_L2 = sheet.scores(k).log_L2
-        sizes = np.array([text.bounds[span.stop] - text.bounds[span.start] for span in spans[k]])
-        full = sizes == task.frame.n_p
-        np.testing.assert_allclose(words[full], log_L2[full], atol=1e-4)
-        assert (words[~full] > log_L2[~full]).all()
-        np.testing.assert_array_equal(words[sizes == 0], 0)

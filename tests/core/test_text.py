@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masker.core.text import Text, Word, is_clitic, split_words
+from masker.core.text import Text, Word, ends_sentence, is_clitic, split_words
 
 
 def words(source: str) -> list[str]:
@@ -71,3 +71,8 @@ def test_a_text_knows_its_pieces() -> None:
     assert text.word(1) == "bad"
     assert text.pieces == [7, 8, 7, 8]
     assert text.bounds == [0, 2, 4]
+
+
+def test_marks_that_end_a_sentence_in_any_script() -> None:
+    assert all(map(ends_sentence, [".", "!", "?", "!!", "...", "…", "。", "！", "？", "؟", "۔", "।", "။", "។", "։"]))
+    assert not any(map(ends_sentence, [",", ":", ";", "、", "，", "،", "word", '"', "»", ""]))

@@ -43,3 +43,17 @@ def test_tokenised_lines_stay(line: str) -> None:
 @given(st.one_of(st.text(max_size=30), st.text(alphabet="abcdnts g.,:-1\"`'’“()!?", max_size=25)))
 def test_once_is_enough(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("这家店用Python，很好。", "这 家 店 用 python , 很 好 。"),
+        ("昨日は「東京」に行った！", "昨 日 は 「 東 京 」 に 行 っ た !"),
+        ("«\u00a0Bonjour\u202f!\u00a0» dit-il", "« bonjour ! » dit-il"),
+        ("¿Vienes?", "¿ vienes ?"),
+    ],
+)
+def test_other_languages(text: str, expected: str) -> None:
+    assert normalise(text) == expected
+    assert normalise(expected) == expected

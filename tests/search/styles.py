@@ -10,6 +10,8 @@ from toy import CORPORA
 
 from masker.api import Masker
 from masker.core.edits import Rewrite
+from masker.core.runtime import Pending
+from masker.core.segments import Unit
 from masker.core.task import Task
 from masker.model.bag_of_words import BagOfWords
 from masker.model.settings import SearchSettings
@@ -43,6 +45,10 @@ class Words:
         odds = np.array([sum(self.pieces.get(piece, 0) for piece in row) - 1.0 for row in pieces])
         return np.asarray(-np.log1p(np.exp(-odds)))
 
+    def begin_encoder(self, pieces: Sequence[Sequence[int]]) -> Pending[np.ndarray]:
+        log_p = self.of_encoder(pieces)
+        return lambda: log_p
+
     def of_words(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(-np.log1p(np.exp(-self.margins(rows))))
 
@@ -53,14 +59,14 @@ class Words:
 VOCABULARY = make_model("bert").vocabulary
 
 
-def searching(masker: Masker, to: str = "positive") -> tuple[Task, Any, int | None]:
-    """What a search editor is made of: the task, the classifiers, and how long a text is edited as one."""
+def searching(masker: Masker, to: str = "positive") -> tuple[Task, Any, Unit]:
+    """What a search editor is made of: the task, the classifiers, and what is edited at a time."""
     editor = masker.editor(to, method="search")
     assert isinstance(editor, SearchEditor)
-    return editor.task, editor.style, editor.longest
+    return editor.task, editor.style, editor.unit
 
 
 def search_texts(
-    task: Task, style: Any, sources: Sequence[str], knobs: dict[str, Any], *, longest: int | None = None, top: int = 0
+    task: Task, style: Any, sources: Sequence[str], knobs: dict[str, Any], *, unit: Unit = Unit(), top: int = 0
 ) -> list[Rewrite]:
-    return SearchEditor(task, style, SearchSettings(**knobs), longest=longest, top=top).edit(sources)
+    return SearchEditor(task, style, SearchSettings(**knobs), unit=unit, top=top).edit(sources)

@@ -5,8 +5,9 @@ import pytest
 
 from masker.core.edits import Edit, Rewrite, apply_edits
 from masker.core.runtime import Pending
+from masker.core.segments import Unit
 from masker.search import auto
-from masker.search.auto import AutoEditor, accepted
+from masker.search.auto import AutoEditor
 from masker.search.editor import SearchEditor
 from search.styles import Words, searching, with_style
 
@@ -37,8 +38,16 @@ class Fast:
 
 @pytest.fixture(scope="module")
 def search() -> SearchEditor:
-    task, _, longest = searching(with_style())
-    return SearchEditor(task, Words(GOOD, BAD), longest=longest)  # type: ignore[arg-type]
+    task, _, unit = searching(with_style())
+    return SearchEditor(task, Words(GOOD, BAD), unit=unit)  # type: ignore[arg-type]
+
+
+def accepted(search: SearchEditor, rewrites: Sequence[Rewrite]) -> set[int]:
+    """The numbers of the rewrites that are accepted, in every part that is to be edited."""
+    segments = search.read([r.source for r in rewrites])
+    good = [one.segment for one in auto.accepted(search, segments, rewrites)]
+    doubted = {segment.number for segment in segments if segment.wanted and segment not in good}
+    return {segment.number for segment in good} - doubted
 
 
 @pytest.fixture
@@ -74,7 +83,7 @@ def test_a_word_that_does_not_fit_at_all(search: SearchEditor, monkeypatch: pyte
 @pytest.mark.usefixtures("tolerant")
 def test_every_sentence_of_a_long_text_has_to_be_turned() -> None:
     task, _, _ = searching(with_style())
-    search = SearchEditor(task, Words(GOOD, BAD), longest=6)  # type: ignore[arg-type]
+    search = SearchEditor(task, Words(GOOD, BAD), unit=Unit(longest=6))  # type: ignore[arg-type]
     text = "the food was bad . the staff was rude ."
     both = rewrite(text, bad="great nice", rude="good nice")
     first = rewrite(text, bad="great nice")
@@ -90,6 +99,19 @@ def test_other_texts_are_searched(search: SearchEditor) -> None:
     assert (first.text, first.method) == (turned.text, "fast")
     (searched,) = search.edit([same.source])
     assert (second.text, second.edits, second.method) == (searched.text, searched.edits, "search")
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_sentences_that_are_not_turned_are_searched() -> None:
+    task, _, _ = searching(with_style())
+    search = SearchEditor(task, Words(GOOD, BAD), unit=Unit(sentences=True))  # type: ignore[arg-type]
+    quick = rewrite("the food was bad . the staff was rude . we ate it .", bad="great nice", ate="good")
+    (made,) = AutoEditor(Fast(quick), search).begin([quick.source])()
+    assert made.text.startswith("the food was great nice . ")  # as the fast editor has it
+    assert made.text.endswith(" we ate it .")  # there was nothing to be turned
+    assert [edit for edit in made.edits if 19 <= edit.start <= 38]  # the second sentence
+    assert made.method == "search"
+    assert made.text == apply_edits(made.source, made.edits)
 
 
 def test_it_takes_more_texts_at_a_time_than_are_searched(search: SearchEditor) -> None:

@@ -11,16 +11,19 @@ from hypothesis import strategies as st
 
 from masker.api import Masker
 from masker.core.batching import padded
-from masker.core.edits import Rewrite
-from masker.core.segments import LONGEST, split_segments
+from masker.core.edits import Rewrite, apply_edits
+from masker.core.segments import Unit
 from masker.core.spans import Span
 from masker.core.surface import Replacement
 from masker.core.text import split_words
 from masker.errors import MaskerError
+from masker.model.settings import SearchSettings
 from masker.search import asking, coherence, editor, lexicon, race
+from masker.search.edited import Edited
+from masker.search.editor import SearchEditor
 from masker.search.lexicon import Lexicon
 from masker.search.ranking import doubles
-from masker.search.segments import Edited, Segment
+from masker.search.segments import Segment
 from search.styles import Words, search_texts, searching, with_style
 from search.test_segments import draft_of, segment_of
 
@@ -85,6 +88,20 @@ def test_a_text_that_reads_as_the_target_is_left_alone(masker: Masker) -> None:
     assert todo.edits
 
 
+def test_a_text_that_no_edits_can_turn_is_left_alone_where_that_is_wanted(masker: Masker) -> None:
+    task, _, _ = searching(masker)
+    style = Words([], ["terrible", "rude", "bad", "awful"])
+    sources = ["the food was terrible .", "terrible and rude and bad and awful ."]
+    knobs = {**ONLY_STYLE, "max_edits": 1, "min_score": -math.inf}
+    assert all(rewrite.edits for rewrite in search_texts(task, style, sources, knobs))
+    turned, left = search_texts(task, style, sources, {**knobs, "convinced": 0.25}, top=2)
+    assert turned.edits
+    assert (left.text, left.reason) == (left.source, "a few edits cannot make it read as positive")
+    assert left.alternatives  # what was thought of is still told
+    with pytest.raises(MaskerError, match="`convinced` is 1"):
+        SearchSettings(convinced=1.0)
+
+
 def test_a_second_edit_is_made_only_where_the_first_was_not_enough(
     masker: Masker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,7 +162,7 @@ def test_a_word_that_speaks_for_the_source_is_worth_another_edit(
 def test_further_candidates_are_for_the_words_that_have_to_go(masker: Masker) -> None:
     task, _, _ = searching(masker)
     segment = segment_of("the food was terrible and we like it .")
-    edited = Edited(task, segment, [Replacement(4, 8, "pasta")])
+    edited = Edited(task.vocabulary, segment.text, [Replacement(4, 8, "pasta")])
 
     def around(misfits: tuple[tuple[float, int], ...], leftovers: tuple[int, ...]) -> set[Span]:
         draft = draft_of(segment, misfits=misfits, leftovers=leftovers)
@@ -224,9 +241,35 @@ def test_a_long_text_is_edited_sentence_by_sentence(masker: Masker) -> None:
     task, _, _ = searching(masker)
     text = "the food was terrible . the staff was rude . we like it ."
     style = Words([], ["terrible", "rude"])
-    (rewrite,) = search_texts(task, style, [text], {**ONLY_STYLE, "max_edits": 1, "min_score": -100.0}, longest=6)
+    (rewrite,) = search_texts(
+        task, style, [text], {**ONLY_STYLE, "max_edits": 1, "min_score": -100.0}, unit=Unit(longest=6)
+    )
     assert len(rewrite.edits) == 2  # one in each sentence that needs it
     assert rewrite.text.endswith("we like it .")
+
+
+def test_sentences_are_edited_each_by_itself(masker: Masker) -> None:
+    task, _, _ = searching(masker)
+    text = "The food was terrible. We sat there. The staff was rude, and it was bad!"
+    knobs = {**ONLY_STYLE, "max_edits": 1, "min_score": -100.0}
+    style = Words(["sat", "sat"], ["terrible", "rude", "bad"])
+    (rewrite,) = search_texts(task, style, [text], knobs, unit=Unit(sentences=True))
+    first, last = rewrite.edits  # up to one edit a sentence
+    assert first.end <= text.index(".")
+    assert last.start >= text.index(" The staff")
+    assert rewrite.text == apply_edits(text, rewrite.edits)
+    assert ". We sat there." in rewrite.text
+    assert rewrite.text.endswith("!")
+
+
+def test_what_speaks_for_neither_domain_is_left_alone_beside_others(masker: Masker) -> None:
+    task, _, _ = searching(masker)
+    editor = SearchEditor(task, Words(["good"], ["bad"]), unit=Unit(sentences=True))  # type: ignore[arg-type]
+    wanted = [
+        [segment.wanted for segment in editor.read([text])]
+        for text in ("it was bad . we sat .", "we sat .", "we sat . we sat . we ate .", "so good good . we sat .", "")
+    ]
+    assert wanted == [[True, False], [True], [True, False, False], [False, True], []]
 
 
 def doubled(text: str) -> int:
@@ -250,33 +293,12 @@ def test_a_place_between_two_segments_belongs_to_one_of_them() -> None:
     assert [u.has(Span(0, 3)) for u in (one, two)] == [True, False]
 
 
-@given(st.lists(st.integers(1, 7), min_size=1, max_size=6), st.integers(4, 30))
-def test_units_are_whole_sentences_that_fit(sizes: list[int], longest: int) -> None:
-    vocabulary = UNIT_VOCABULARY
-    text = vocabulary.read(" ".join(" ".join(["food"] * size) + " ." for size in sizes))
-    segments = list(split_segments(text, longest))
-    assert [u.start for u in segments] == [0, *(u.stop for u in segments[:-1])]
-    assert segments[-1].stop == len(text.words)
-    for segment in segments:
-        assert text.word(segment.stop - 1) == "."
-        sentences = sum(text.word(i) == "." for i in range(segment.start, segment.stop))
-        assert sentences == 1 or segment.stop - segment.start <= longest
-
-
-@given(st.integers(1, 400), st.none() | st.integers(1, 30))
-def test_a_text_without_a_sentence_end_is_cut_only_if_it_is_very_long(size: int, longest: int | None) -> None:
-    text = UNIT_VOCABULARY.read(" ".join(["food"] * size))
-    segments = list(split_segments(text, longest))
-    assert [u.start for u in segments] == [0, *(u.stop for u in segments[:-1])]
-    assert segments[-1].stop == size
-    assert all(u.stop - u.start <= LONGEST for u in segments)
-    assert len(segments) == -(-size // LONGEST)
-
-
 def test_a_long_line_without_a_full_stop_is_edited(masker: Masker) -> None:
     task, style, _ = searching(masker)
     text = " ".join(["the food was terrible and"] * 5)
-    (rewrite,) = search_texts(task, style, [text], {**ONLY_STYLE, "max_edits": 1, "min_score": -100.0}, longest=6)
+    (rewrite,) = search_texts(
+        task, style, [text], {**ONLY_STYLE, "max_edits": 1, "min_score": -100.0}, unit=Unit(longest=6)
+    )
     assert rewrite.edits
 
 
@@ -286,10 +308,8 @@ UNIT_VOCABULARY = make_model("bert").vocabulary
 @settings(deadline=None, max_examples=30)
 @given(st.text(alphabet="abc .!?'\tÀ–\u200b", max_size=40))
 def test_any_text_can_be_searched(text: str) -> None:
-    task, style, longest = searching(ANY)
-    (rewrite,) = search_texts(
-        task, style, [text], {"strength": 0.9, "max_edits": 2, "min_score": -math.inf}, longest=longest
-    )
+    task, style, unit = searching(ANY)
+    (rewrite,) = search_texts(task, style, [text], {"strength": 0.9, "max_edits": 2, "min_score": -math.inf}, unit=unit)
     edited = text
     for edit in reversed(rewrite.edits):
         edited = edit.apply(edited)
@@ -313,11 +333,11 @@ def test_what_is_skipped_changes_nothing(
     texts: list[str], strength: float, max_edits: int, top: int, residue: float
 ) -> None:
     """Neither the classifier nor the close look is asked about drafts that could not win."""
-    task, style, longest = searching(ANY)
+    task, style, unit = searching(ANY)
     knobs = {"strength": strength, "similarity": 2.0, "residue": residue, "max_edits": max_edits}
 
     def searched() -> list[Rewrite]:
-        return search_texts(task, style, texts, {**knobs, "min_score": -math.inf}, top=top, longest=longest)
+        return search_texts(task, style, texts, {**knobs, "min_score": -math.inf}, top=top, unit=unit)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coherence, "SPOKEN", 0.0)  # nothing in a random model would speak more clearly
