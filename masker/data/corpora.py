@@ -1,19 +1,19 @@
 """Corpora: the texts of domains, whether they can be trained on, and which lines are set aside."""
 
 import hashlib
-import itertools
 import os
-import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from masker.data.formats import read_records
 from masker.errors import MaskerError
 
+ENOUGH = 100  # different lines of a domain, of which some can be spared to measure with
 MIN_LINES = 10  # fewer different lines than this cannot be split into training and held-out lines
-SAMPLE = 2000  # lines per domain that the separability check looks at
-SAMPLE_CHARS = 1000  # and characters per line, so that a corpus of whole books is checked as fast as one of reviews
+REWRITTEN, JUDGING = 100, 4000  # lines per domain that are set aside at most: to rewrite, and for a judge to learn from
 
 
 def read_corpus(path: str | Path, *, column: str | None = None, encoding: str = "utf-8") -> Iterator[str]:
@@ -56,33 +56,6 @@ def load_domains(
     return corpora
 
 
-def separability(corpora: Mapping[str, Sequence[str]], *, seed: int = 0) -> float:
-    """How well a quick bag-of-bigrams classifier tells the domains apart: accuracy on held-out lines (5 folds).
-
-    Every domain gives the same number of lines, at most 2,000, so chance is 1 / number of domains.
-    """
-    return _accuracy(_samples(corpora, seed), seed)
-
-
-def warn_if_inseparable(corpora: Mapping[str, Sequence[str]], *, seed: int = 0) -> str | None:
-    """A warning about the two domains most alike, if a classifier is not clearly better than chance on them."""
-    results = []
-    # Pair by pair: among three domains, two that are the same would hide behind a third that differs.
-    for names in itertools.combinations(corpora, 2):
-        samples = _samples({name: corpora[name] for name in names}, seed)
-        results.append((_accuracy(samples, seed), sum(map(len, samples)), *names))
-    if not results:
-        return None
-    accuracy, lines, first, second = min(results)
-    error = (accuracy * (1 - accuracy) / max(lines, 1)) ** 0.5
-    if accuracy - 2 * error > 0.5 + 0.05:
-        return None
-    return (
-        f"a quick classifier can hardly tell '{first}' from '{second}': it is right on {accuracy:.1%} of {lines}"
-        " held-out lines, and chance is 50.0%; check the corpora, or give more text"
-    )
-
-
 def is_judge_line(line: str) -> bool:
     """Whether a Yelp training line belongs to the quarter kept for the style judges.
 
@@ -105,28 +78,43 @@ def hold_out(
     return [line for line in lines if line.strip() not in held], [line for line in distinct if line in held]
 
 
-def _samples(corpora: Mapping[str, Sequence[str]], seed: int) -> list[list[str]]:
-    """Equally many lines of every domain, each line once: copies would pass for more evidence than there is."""
-    distinct = [list(dict.fromkeys(line.strip()[:SAMPLE_CHARS] for line in lines)) for lines in corpora.values()]
-    size = min([SAMPLE, *map(len, distinct)])
-    return [random.Random(seed).sample(lines, size) for lines in distinct]
+@dataclass(frozen=True)
+class Parts:
+    """Corpora divided by what the lines are for: to train on, for a judge to learn from, to be rewritten as a test.
+
+    No line is in two parts, nor in two domains of the last two; where there are too few lines, those are empty.
+    """
+
+    train: dict[str, list[str]]
+    judging: dict[str, list[str]]
+    rewritten: dict[str, list[str]]
+
+    @property
+    def aside(self) -> int:
+        """Lines that nothing is trained on."""
+        return sum(len(lines) for part in (self.judging, self.rewritten) for lines in part.values())
 
 
-def _accuracy(samples: list[list[str]], seed: int) -> float:
-    """Cross-validated accuracy of a linear classifier between equally large samples."""
-    if len(samples) < 2 or len(samples[0]) < 2:  # nothing to tell apart, or nothing to hold out
-        return 1 / max(len(samples), 1)
+def use_all(corpora: Mapping[str, Sequence[str]]) -> Parts:
+    """All lines to train on, and none to measure with."""
+    nothing: dict[str, list[str]] = {name: [] for name in corpora}
+    return Parts({name: list(lines) for name, lines in corpora.items()}, nothing, nothing)
 
-    from sklearn.feature_extraction.text import HashingVectorizer
-    from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
-    from sklearn.svm import LinearSVC
 
-    lines = [line for sample in samples for line in sample]
-    labels = [domain for domain, sample in enumerate(samples) for _ in sample]
-    # Punctuation and case are style as well, so both are kept.
-    words = HashingVectorizer(n_features=2**18, ngram_range=(1, 2), token_pattern=r"\w+|[^\w\s]", lowercase=False)
-    # A line found in two domains is held out of both at once: learnt from one, it would be wrong for the other,
-    # and identical corpora would come out far below chance.
-    folds = StratifiedGroupKFold(min(5, len(samples[0])), shuffle=True, random_state=seed)
-    guesses = cross_val_predict(LinearSVC(random_state=seed), words.transform(lines), labels, groups=lines, cv=folds)
-    return sum(int(guess == label) for guess, label in zip(guesses, labels, strict=True)) / len(labels)
+def set_aside(corpora: Mapping[str, Sequence[str]], *, seed: int = 0) -> Parts:
+    """Keep lines of every domain from training, so that a fitted model can be measured: about a fifth, at most 4,100.
+
+    A twentieth is to be rewritten, the rest for the judge: with a thousand lines of a domain it is right on four of
+    five real ones. Of fewer than 100 different lines none can be spared.
+    """
+    found = Counter(line for lines in corpora.values() for line in {line.strip() for line in lines})
+    own = {name: [line for line in lines if found[line.strip()] == 1] for name, lines in corpora.items()}
+    if any(len(set(lines)) < ENOUGH for lines in own.values()) or len(corpora) < 2:
+        return use_all(corpora)
+    train, judging, rewritten = {}, {}, {}
+    for name, lines in own.items():
+        rest, rewritten[name] = hold_out(lines, share=0.05, at_least=10, at_most=REWRITTEN, seed=seed)
+        _, judging[name] = hold_out(rest, share=0.15, at_least=20, at_most=JUDGING, seed=seed)
+        held = {*rewritten[name], *judging[name]}
+        train[name] = [line for line in corpora[name] if line.strip() not in held]
+    return Parts(train, judging, rewritten)

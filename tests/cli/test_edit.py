@@ -106,10 +106,10 @@ def as_jsonl(texts: list[str]) -> bytes:
 def test_tables(
     edit: Cli, here: Path, expected: list[str], suffix: str, form: Callable, packing: str, pack: Callable
 ) -> None:  # type: ignore[type-arg]
-    """What masker fit reads: a line comes out for every row, whether it has a text or not."""
+    """What masker fit reads: with --format, a line comes out for every row, whether it has a text or not."""
     name = f"in{suffix}{packing}"
     (here / name).write_bytes(pack(form(TEXTS)))
-    assert edit(name, "--to", "positive").text == "".join(text + "\n" for text in expected)
+    assert edit(name, "--to", "positive", "--format", "lines").text == "".join(text + "\n" for text in expected)
 
 
 def test_parquet(edit: Cli, here: Path, expected: list[str]) -> None:
@@ -117,7 +117,8 @@ def test_parquet(edit: Cli, here: Path, expected: list[str]) -> None:
     from pyarrow.parquet import write_table
 
     write_table(pa.table({"id": [*range(5)], "text": [text or None for text in TEXTS]}), here / "in.parquet")
-    assert edit("in.parquet", "--to", "positive").text == "".join(text + "\n" for text in expected)
+    lines = edit("in.parquet", "--to", "positive", "--format", "lines").text
+    assert lines == "".join(text + "\n" for text in expected)
 
 
 def test_columns(edit: Cli, edit_fails: Fails, here: Path) -> None:
@@ -125,7 +126,7 @@ def test_columns(edit: Cli, edit_fails: Fails, here: Path) -> None:
     arguments = ("in.csv", "--to", "positive", "--format", "jsonl")
     record = one(edit(*arguments, "--column", "review"))
     assert record["source"] == "it was\n terrible ."
-    lines = edit("in.csv", "--to", "positive", "--column", "review").text
+    lines = edit("in.csv", "--to", "positive", "--column", "review", "--format", "lines").text
     assert lines == record["text"].replace("\n", " ") + "\n"  # a text stays a line
     assert "say --column; known: id, review" in edit_fails(*arguments)
     assert "unknown column 'text'; known: id, review" in edit_fails(*arguments, "--column", "text")
@@ -135,7 +136,8 @@ def test_columns(edit: Cli, edit_fails: Fails, here: Path) -> None:
 
 def test_a_table_and_several_workers(edit: Cli, here: Path, expected: list[str]) -> None:
     (here / "in.csv").write_bytes(as_csv(TEXTS))
-    assert edit("in.csv", "--to", "positive", "--device", "cpu", "--workers", "1", "--out", "out.txt").code == 0
+    options = ("--to", "positive", "--format", "lines", "--device", "cpu", "--workers", "1")
+    assert edit("in.csv", *options, "--out", "out.txt").code == 0
     assert (here / "out.txt").read_text() == "".join(text + "\n" for text in expected)
 
 

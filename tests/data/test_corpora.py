@@ -1,21 +1,17 @@
 """Corpora of domains: refusing bad ones with one clear line, telling them apart, and setting lines aside."""
 
 import os
-import random
-import time
 import warnings
 from pathlib import Path
 
 import pytest
 
-from masker.data import corpora
 from masker.data.corpora import (
     hold_out,
     is_judge_line,
     load_domains,
     read_corpus,
-    separability,
-    warn_if_inseparable,
+    set_aside,
 )
 from masker.errors import MaskerError
 
@@ -92,103 +88,6 @@ def test_bad_domain_name(tmp_path: Path, name: str) -> None:
         load_domains({name: write(tmp_path / "a.txt", numbered("bad", 10))})
 
 
-# Separability
-
-
-def sentences(words: list[str], count: int, seed: int) -> list[str]:
-    rng = random.Random(seed)
-    return [" ".join(rng.choices(words, k=8)) for _ in range(count)]
-
-
-COMMON = [f"word{index}" for index in range(50)]
-BAD, GOOD = [*COMMON, *["awful", "rude"] * 5], [*COMMON, *["great", "kind"] * 5]
-
-
-def test_different_corpora_get_no_warning() -> None:
-    domains = {"bad": sentences(BAD, 300, 1), "good": sentences(GOOD, 300, 2)}
-    assert separability(domains) > 0.8
-    assert warn_if_inseparable(domains) is None
-
-
-@pytest.mark.parametrize("size", [30, 300])
-def test_random_halves_get_a_warning_with_the_figures(size: int) -> None:
-    for seed in range(3):
-        lines = sentences(BAD, 2 * size, seed)
-        domains = {"a": lines[:size], "b": lines[size:]}
-        warning = warn_if_inseparable(domains)
-        assert warning is not None
-        assert f"{separability(domains):.1%} of {2 * size} held-out lines, and chance is 50.0%" in warning
-
-
-def test_two_alike_are_found_beside_a_third_that_differs() -> None:
-    lines = sentences(BAD, 400, 1)
-    domains = {"good": sentences(GOOD, 200, 2), "bad": lines[:200], "worse": lines[200:]}
-    warning = warn_if_inseparable(domains)
-    assert warning is not None
-    assert "'bad' from 'worse'" in warning
-
-
-def test_chance_is_one_over_the_number_of_domains_however_unequal() -> None:
-    lines = sentences(COMMON, 1600, 1)
-    domains = {"a": lines[:1000], "b": lines[1000:1300], "c": lines[1300:]}
-    assert separability(domains) == pytest.approx(1 / 3, abs=0.08)
-
-
-def test_copies_of_a_line_are_no_evidence() -> None:
-    lines = sentences(COMMON, 60, 1)
-    warning = warn_if_inseparable({"a": lines[:30] * 50, "b": lines[30:] * 50})
-    assert warning is not None
-    assert "of 60 held-out lines" in warning
-
-
-def test_shared_lines_give_chance_and_not_less() -> None:
-    lines = sentences(COMMON, 100, 1)
-    assert separability({"a": lines, "b": lines[::-1]}) == pytest.approx(0.5, abs=0.02)
-
-
-def test_case_and_punctuation_are_style() -> None:
-    lines = sentences(COMMON, 200, 1)
-    assert separability({"plain": lines[:100], "loud": [line.upper() for line in lines[100:]]}) > 0.9
-    assert separability({"plain": lines[:100], "keen": [f"{line} !" for line in lines[100:]]}) > 0.9
-
-
-def test_seed_decides_the_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpora, "SAMPLE", 50)
-    domains = {"bad": sentences(BAD, 300, 1), "good": sentences(GOOD, 300, 2)}
-    figures = [separability(domains, seed=seed) for seed in range(5)]
-    assert figures == [separability(domains, seed=seed) for seed in range(5)]
-    assert len(set(figures)) > 1
-
-
-def test_nothing_to_tell_apart() -> None:
-    assert warn_if_inseparable({"only": numbered("bad", 20)}) is None
-    assert warn_if_inseparable({"a": ["one"], "b": ["two"]}) is not None  # one line cannot be held out
-
-
-def test_long_texts_do_not_make_it_slow() -> None:
-    book = " ".join(sentences(COMMON, 2000, 1))  # 16,000 words
-    domains = {name: [f"{name}{index} {book}" for index in range(200)] for name in ("a", "b")}
-    started = time.perf_counter()
-    separability(domains)
-    assert time.perf_counter() - started < 5  # 6.4 million words would take longer
-
-
-@needs_data
-def test_yelp_is_separable_quickly() -> None:
-    domains = {"negative": yelp("sentiment.train.0.gz")[:2000], "positive": yelp("sentiment.train.1.gz")[:2000]}
-    assert separability(domains) > 0.85
-    started = time.perf_counter()  # only now, with sklearn imported
-    assert warn_if_inseparable(domains) is None
-    assert time.perf_counter() - started < 3
-
-
-@needs_data
-@pytest.mark.parametrize("size", [30, 2000])
-def test_random_halves_of_yelp_are_not(size: int) -> None:
-    lines = random.Random(size).sample(yelp("sentiment.train.0.gz"), 2 * size)
-    assert warn_if_inseparable({"a": lines[:size], "b": lines[size:]}) is not None
-
-
 # Setting aside
 
 
@@ -243,3 +142,34 @@ def test_no_copy_of_a_held_out_line_stays_in_train() -> None:
     assert len(held) == len(set(held)) == 20
     assert not {line.strip() for line in train} & {line.strip() for line in held}
     assert len(train) == 360
+
+
+def corpora_of(count: int, *, shared: int = 0) -> dict[str, list[str]]:
+    both = numbered("both", shared)
+    return {name: [*numbered(name, count), *both] for name in ("bad", "good")}
+
+
+@pytest.mark.parametrize(
+    ("count", "rewritten", "judging"), [(99, 0, 0), (100, 10, 20), (500, 25, 71), (4000, 100, 585), (40_000, 100, 4000)]
+)
+def test_a_fifth_is_set_aside_and_never_too_much(count: int, rewritten: int, judging: int) -> None:
+    corpora = corpora_of(count)
+    parts = set_aside(corpora)
+    for name, lines in corpora.items():
+        assert (len(parts.rewritten[name]), len(parts.judging[name])) == (rewritten, judging)
+        assert sorted(parts.train[name] + parts.judging[name] + parts.rewritten[name]) == sorted(lines)
+    assert parts.aside == 2 * (rewritten + judging)
+
+
+def test_lines_of_two_domains_and_copies_are_no_test() -> None:
+    corpora = corpora_of(300, shared=200)
+    corpora["bad"] *= 2
+    parts = set_aside(corpora)
+    aside = {line for part in (parts.judging, parts.rewritten) for lines in part.values() for line in lines}
+    assert len(aside) == parts.aside > 0
+    assert not any(line.startswith("both") for line in aside)
+    assert not aside & {line for lines in parts.train.values() for line in lines}
+
+
+def test_one_domain_has_nothing_to_be_measured_with() -> None:
+    assert set_aside({"only": numbered("line", 500)}).aside == 0

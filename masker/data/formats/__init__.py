@@ -2,19 +2,21 @@
 
 A format is a class and a row of FORMATS. Whatever can be read gives Records; results of rewriting, dictionaries with
 at least `source` and `text`, are written by the formats that are a Writer, line by line by those that are a LineWriter.
+A Table is written again with one of its columns rewritten.
 """
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from masker.data.formats.base import Format, LineWriter, Record, Writer
-from masker.data.formats.decoding import PACKED
+from masker.data.formats.base import Format, LineWriter, Record, Table, Writer
+from masker.data.formats.decoding import PACKED, numbered_lines
 from masker.data.formats.parquet import Parquet
 from masker.data.formats.text import Csv, Jsonl, Lines, Tsv
 
 FORMATS: dict[str, Format] = {format.name: format for format in (Lines(), Tsv(), Csv(), Jsonl(), Parquet())}
 WRITERS = {name: format for name, format in FORMATS.items() if isinstance(format, Writer)}
+TABLES = {name: format for name, format in FORMATS.items() if isinstance(format, Table)}
 LINE_WRITERS = {name: format for name, format in FORMATS.items() if isinstance(format, LineWriter)}
 
 
@@ -37,3 +39,9 @@ def read_records(path: str | Path, *, column: str | None = None, encoding: str =
 def read_lines(path: str | Path) -> list[str]:
     """The lines of a UTF-8 file, blank ones too: where line numbers hold several files together."""
     return [record.text for record in Lines().read(Path(path), None, None)]
+
+
+def read_text(path: str | Path, encoding: str = "utf-8") -> str:
+    """A whole file, or standard input, byte order mark and line ends included."""
+    lines = numbered_lines(Path(os.path.expanduser(path)), encoding, keep_mark=True)
+    return "".join(line for _, line in lines)

@@ -1,9 +1,9 @@
 """What a format is: a reader of Records, and perhaps a writer of results."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import IO, Any, ClassVar, NamedTuple
 
 from masker.errors import MaskerError, unknown
 
@@ -51,6 +51,21 @@ class LineWriter(Writer):
     def write(self, results: Iterable[Result]) -> bytes:
         lines = "".join(self.line(result, ending) for result, ending in results)
         return lines.encode("utf-8", "surrogateescape")  # bytes that were no UTF-8 come out as they went in
+
+
+class Table(ABC):
+    """A format of rows and columns, of which one column can be rewritten."""
+
+    @abstractmethod
+    def rewrite(
+        self,
+        path: Path,
+        sink: IO[bytes],
+        edit: Callable[[Iterator[str]], Iterable[str]],
+        column: str | None,
+        encoding: str,
+    ) -> None:
+        """Write a file with the texts of a column as `edit` makes them, as they come; everything else stays."""
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------

@@ -7,17 +7,18 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from masker.errors import MaskerError
 
 PACKED = (".gz", ".xz")
 
 
-def numbered_lines(path: Path, encoding: str | None = "utf-8") -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, encoding: str | None = "utf-8", *, keep_mark: bool = False) -> Iterator[tuple[int, str]]:
     """The decoded lines of a file, or of standard input for `-`, with their numbers, newlines kept.
 
-    Without an encoding it is UTF-8, and an error does not say to choose another: the caller has no such option.
+    A byte order mark at the beginning is no text, and goes unless told to `keep_mark`. Without an encoding it is UTF-8,
+    and an error does not say to choose another: the caller has no such option.
     """
     name = encoding or "utf-8"
     try:
@@ -27,22 +28,19 @@ def numbered_lines(path: Path, encoding: str | None = "utf-8") -> Iterator[tuple
     # Where a newline is one byte, lines can be decoded one by one and an error knows its place; in UTF-16 it is not.
     decode = _decode_lines if newline == b"\n" else _decode_stream
     try:
-        with _open(path) as stream:
+        with sys.stdin.buffer if str(path) == "-" else open_packed(path) as stream:
             for number, line in decode(path, stream, encoding):
-                yield number, line.removeprefix("\ufeff") if number == 1 else line
+                yield number, line.removeprefix("\ufeff") if number == 1 and not keep_mark else line
     except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError) as error:
         raise MaskerError(f"{path} is not a whole {path.suffix} file ({error}); pack or copy it again") from error
     except OSError as error:
         raise MaskerError(f"cannot read {path}: {error.strerror or error}; give a readable file") from error
 
 
-def _open(path: Path) -> IO[bytes]:
-    if str(path) == "-":
-        return sys.stdin.buffer
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        return cast(IO[bytes], gzip.open(path))
-    return lzma.open(path) if suffix == ".xz" else open(path, "rb")
+def open_packed(path: Path, mode: str = "rb") -> IO[bytes]:
+    """A file of bytes, packed or not as its ending says."""
+    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
+    return cast(IO[bytes], openers.get(path.suffix.lower(), open)(path, mode))
 
 
 def _decode_lines(path: Path, stream: IO[bytes], encoding: str | None) -> Iterator[tuple[int, str]]:

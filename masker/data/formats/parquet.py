@@ -1,14 +1,17 @@
 """Apache Parquet, through pyarrow, which is an extra."""
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from masker.data.formats.base import Format, Record, Result, Writer, default_column, text_of, unknown_column
+from masker.data.formats.base import Format, Record, Result, Table, Writer, default_column, text_of, unknown_column
 from masker.errors import MaskerError, missing
 
 
-class Parquet(Format, Writer):
+class Parquet(Format, Writer, Table):
     """Apache Parquet, by pyarrow. It is packed by itself, and written whole or not at all."""
 
     name = "parquet"
@@ -16,21 +19,40 @@ class Parquet(Format, Writer):
     BATCH = 1024  # rows in memory at a time
 
     def read(self, path: Path, column: str | None, encoding: str | None) -> Iterator[Record]:
-        pa, parquet = _pyarrow()
-        try:
-            with parquet.ParquetFile(path) as file:
-                schema = file.schema_arrow
-                strings = (pa.types.is_string, pa.types.is_large_string)
-                column = column or default_column(path, [f.name for f in schema if any(is_(f.type) for is_ in strings)])
-                if column not in schema.names:
-                    raise unknown_column(str(path), column, schema.names)
-                rows = (row for batch in file.iter_batches(self.BATCH) for row in batch.to_pylist())
-                for number, row in enumerate(rows, 1):
-                    yield Record(text_of(row[column], f"{path}, row {number}", column), row=row)
-        except pa.ArrowInvalid as error:
-            raise MaskerError(f"{path} is not a whole Parquet file ({error}); copy it again") from error
-        except OSError as error:
-            raise MaskerError(f"cannot read {path}: {error.strerror or error}; give a readable file") from error
+        with _opened(path) as file:
+            column = _column(path, file.schema_arrow, column)
+            rows = (row for batch in file.iter_batches(self.BATCH) for row in batch.to_pylist())
+            for number, row in enumerate(rows, 1):
+                yield Record(text_of(row[column], f"{path}, row {number}", column), row=row)
+
+    def rewrite(
+        self,
+        path: Path,
+        sink: IO[bytes],
+        edit: Callable[[Iterator[str]], Iterable[str]],
+        column: str | None,
+        encoding: str,
+    ) -> None:
+        """Schema, metadata, row groups and compression are those of the file. A row group is in memory at a time."""
+        with _opened(path) as file:
+            schema, groups = file.schema_arrow, deque[Any]()
+            column = _column(path, schema, column)
+
+            def texts() -> Iterator[str]:
+                numbers = itertools.count(1)
+                for group in range(file.num_row_groups):
+                    groups.append(file.read_row_group(group))
+                    for value in groups[-1][column].to_pylist():
+                        yield text_of(value, f"{path}, row {next(numbers)}", column)
+
+            with _pyarrow()[1].ParquetWriter(sink, schema, compression=_compression(file.metadata)) as writer:
+                done: list[str] = []
+                for text in edit(texts()):
+                    done.append(text)
+                    while groups and len(done) >= len(groups[0]):
+                        table = groups.popleft()
+                        writer.write_table(_replaced(table, column, done[: len(table)]), max(len(table), 1))
+                        del done[: len(table)]
 
     def group_sizes(self, file: Any) -> list[int]:
         """How many rows each row group of an open file has."""
@@ -56,6 +78,42 @@ class Parquet(Format, Writer):
         sink = pa.BufferOutputStream()
         parquet.write_table(pa.table(columns), sink)
         return bytes(sink.getvalue())
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    pa, parquet = _pyarrow()
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield file
+    except pa.ArrowInvalid as error:
+        raise MaskerError(f"{path} is not a whole Parquet file ({error}); copy it again") from error
+    except OSError as error:
+        raise MaskerError(f"cannot read {path}: {error.strerror or error}; give a readable file") from error
+
+
+def _column(path: Path, schema: Any, column: str | None) -> str:
+    types = _pyarrow()[0].types
+    strings = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+    column = column or default_column(path, strings)
+    if column not in schema.names:
+        raise unknown_column(str(path), column, schema.names)
+    return column
+
+
+def _compression(metadata: Any) -> dict[str, str]:
+    """How each column is packed."""
+    chunks = [metadata.row_group(0).column(k) for k in range(metadata.num_columns)] if metadata.num_row_groups else []
+    return {chunk.path_in_schema: chunk.compression.replace("UNCOMPRESSED", "NONE") for chunk in chunks}
+
+
+def _replaced(table: Any, column: str, texts: list[str]) -> Any:
+    """A table with other texts in a column; what had none still has none."""
+    values = table[column].to_pylist()
+    new = [old if text == (old or "") else text for old, text in zip(values, texts, strict=True)]
+    index = table.schema.get_field_index(column)
+    field = table.schema.field(index)
+    return table.set_column(index, field, _pyarrow()[0].array(new).cast(field.type))
 
 
 def _pyarrow() -> tuple[Any, Any]:

@@ -1,0 +1,83 @@
+"""What lines, tables and documents have in common when they are edited: progress, and texts that fail."""
+
+import gc
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from masker.cli import app
+from masker.cli._options import as_flags
+from masker.cli._output import err
+
+if TYPE_CHECKING:
+    from masker.core.edits import Rewrite
+    from masker.scale.job import Job
+
+TOLD = 10  # texts that could not be edited are told of one by one, up to so many
+
+
+class Failures:
+    """Texts that could not be edited: the first are told of, all are counted, and the exit code is 3."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.name: Callable[[int], str] = lambda number: f"text {number}"
+
+    def note(self, number: int, why: str) -> None:
+        self.count += 1
+        if self.count <= TOLD:
+            err.print(f"masker: {self.name(number)}: {as_flags(why, _command())}", markup=False, soft_wrap=True)
+
+    def end(self) -> None:
+        if self.count:
+            texts = "1 text" if self.count == 1 else f"{self.count:,} texts"
+            err.print(f"masker: {texts} could not be edited, and came out unchanged", markup=False, soft_wrap=True)
+            raise typer.Exit(3)
+
+
+def _command() -> Any:
+    return typer.main.get_command(app).commands["edit"]  # type: ignore[attr-defined]
+
+
+def rewrites(
+    job: "Job",
+    texts: Iterable[str],
+    failures: Failures,
+    *,
+    shown: bool,
+    device: str | None,
+    encoding: str = "utf-8",
+    unit: str = "lines",
+) -> Iterator["Rewrite"]:
+    """Rewrite texts in this process as they come, with a count of them on stderr.
+
+    Not if they are `shown` on a terminal, which tells as much. What `encoding` has no characters for is not written.
+    """
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    quiet = (shown and sys.stdout.isatty()) or not err.is_terminal
+    with Progress(*columns, console=err, transient=True, disable=quiet) as bar:
+        source = iter(texts)
+        first = list(itertools.islice(source, 1))  # a bad file shows before the model is loaded
+        editor = job.load(device, keep_going=True)
+        gc.freeze()  # or else the collector looks through all of the libraries again and again
+        task = bar.add_task(f"0 {unit}")
+        for done, rewrite in enumerate(editor.stream(itertools.chain(first, source)), 1):
+            rewrite = _written(rewrite, encoding)
+            if rewrite.error:
+                failures.note(done, rewrite.error)
+            bar.update(task, description=f"{done:,} {unit}")
+            yield rewrite
+
+
+def _written(rewrite: "Rewrite", encoding: str) -> "Rewrite":
+    try:
+        rewrite.text.encode(encoding)
+    except UnicodeEncodeError as error:
+        why = f"{encoding} has no {error.object[error.start]!r}, which its rewrite has; convert the file to utf-8"
+        return replace(rewrite, text=rewrite.source, edits=(), error=why)
+    return rewrite
