@@ -27,10 +27,11 @@ def tune(
     encoding: o.Encoding = "utf-8",
     device: o.Device = None,
 ) -> None:
-    """Find the best --strength, --max-edits and --min-score for a model, and save them with it.
+    """Find better --strength, --max-edits and --min-score for a model, and save them with it.
 
     Texts of each domain are rewritten to its counterpart. The best knobs are those with the highest geometric mean of
-    style accuracy and self-BLEU (how little was changed). No parallel data is needed.
+    style accuracy and self-BLEU (how little was changed) that cost no more than a point of style, by the judge and by
+    the model's own two classifiers. Where nothing is gained the knobs stay as they are. No parallel data is needed.
     """
     from masker.api import Masker
     from masker.data.corpora import load_domains
@@ -45,17 +46,26 @@ def tune(
     masker = Masker.from_pretrained(model, device=device, exact=True)
 
     def show(trial: "Trial") -> None:
-        err.print(_line(trial), markup=False, highlight=False, soft_wrap=True)
+        _print(_line(trial))
 
-    best = search_knobs(masker, corpora, Judge.from_pretrained(judge) if judge else None, report=show)
-    save_settings(masker.model.settings, model)
-    for trial in best.values():
-        err.print(f"best: {_line(trial)}", markup=False, highlight=False, soft_wrap=True)
-    err.print(f"wrote {model / SETTINGS}", markup=False, soft_wrap=True)
+    found = search_knobs(masker, corpora, Judge.from_pretrained(judge) if judge else None, report=show)
+    for tuned in found.values():
+        _print(f"before: {_line(tuned.before)}")
+        _print(f"best:   {_line(tuned.after)}" if tuned.changed else "best:   the same; nothing better was found")
+    if any(tuned.changed for tuned in found.values()):
+        save_settings(masker.model.settings, model)
+        _print(f"wrote {model / SETTINGS}")
+    else:
+        _print(f"{model / SETTINGS} stays as it is")
+
+
+def _print(line: str) -> None:
+    err.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _line(t: "Trial") -> str:
     return (
         f"to {t.to}  strength {t.strength:g}  max-edits {t.max_edits}  min-score {t.min_score:g}  "
-        f"style {t.style_accuracy:.1f}  self-BLEU {t.self_bleu:.1f}  joint {t.joint:.1f}"
+        f"style {t.style_accuracy:.1f} (words {t.by_words:.1f}, encoder {t.by_encoder:.1f})  "
+        f"self-BLEU {t.self_bleu:.1f}  left alone {t.left_alone:.1f}  joint {t.joint:.1f}"
     )

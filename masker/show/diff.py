@@ -41,6 +41,11 @@ def diff_text(rewrite: "Rewrite") -> str:
         with console.capture() as capture:
             console.print(diff_rich(rewrite), end="")
         return capture.get()
+    return diff_plain(rewrite)
+
+
+def diff_plain(rewrite: "Rewrite") -> str:
+    """Without colours: [-old-] and {+new+}."""
     pieces = []
     for same, old, new in _parts(rewrite):
         pieces += [same, f"[-{old}-]" if old else "", f"{{+{new}+}}" if new else ""]
@@ -49,13 +54,18 @@ def diff_text(rewrite: "Rewrite") -> str:
 
 def diff_html(rewrite: "Rewrite") -> str:
     """The same for a notebook, with the score as a tooltip."""
+    marks = marked(rewrite, 'style="color:#c0392b"', 'style="color:#1e8449;text-decoration:none;font-weight:600"')
+    note = f' <small style="color:#888">({html.escape(rewrite.reason)})</small>' if rewrite.reason else ""
+    return f'<div style="font-family:sans-serif;white-space:pre-wrap">{marks}{note}</div>'
+
+
+def marked(rewrite: "Rewrite", deleted: str = "", inserted: str = "") -> str:
+    """The text with its edits as HTML's <del> and <ins>, with these attributes and the score as a tooltip."""
     scores = [f"{edit.score:.3f}" for edit in rewrite.edits] + [""]
-    added = "color:#1e8449;text-decoration:none;font-weight:600"
     out = []
     for (same, old, new), score in zip(_parts(rewrite), scores, strict=True):
         title = f'title="Score {score}"'
         out.append(html.escape(same))
-        out.append(f'<del {title} style="color:#c0392b">{html.escape(old)}</del>' if old else "")
-        out.append(f'<ins {title} style="{added}">{html.escape(new)}</ins>' if new else "")
-    note = f' <small style="color:#888">({html.escape(rewrite.reason)})</small>' if rewrite.reason else ""
-    return f'<div style="font-family:sans-serif;white-space:pre-wrap">{"".join(out)}{note}</div>'
+        out.append(f"<del {title} {deleted}>{html.escape(old)}</del>" if old else "")
+        out.append(f"<ins {title} {inserted}>{html.escape(new)}</ins>" if new else "")
+    return "".join(out)

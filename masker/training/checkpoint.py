@@ -47,20 +47,26 @@ def save(out: Path, model: PaddedMLM, optimizer: Any, state: State, fingerprint:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def load(out: Path, model: PaddedMLM, optimizer: Any, fingerprint: dict[str, Any]) -> State:
-    from safetensors.torch import load_file
-
+def newest(out: Path) -> Path:
+    """The folder of the checkpoint that a run would go on from."""
     found = sorted((out / FOLDER).glob("step-*"))
     if not found:
         raise MaskerError(f"there is no checkpoint to resume in {out}; start a new run, without `resume`")
-    with one_line(f"cannot resume from {found[-1]}"):
-        saved = json.loads((found[-1] / "state.json").read_text("utf-8"))
+    return found[-1]
+
+
+def load(out: Path, model: PaddedMLM, optimizer: Any, fingerprint: dict[str, Any]) -> State:
+    from safetensors.torch import load_file
+
+    found = newest(out)
+    with one_line(f"cannot resume from {found}"):
+        saved = json.loads((found / "state.json").read_text("utf-8"))
         now, then = json.loads(json.dumps(fingerprint)), saved["run"]
         if other := [key for key in now if now[key] != then.get(key)]:
             names = ", ".join(f"`{key}`" for key in other)
             raise MaskerError(f"the run in {out} was started with other {names}; resume it with the same")
-        _load_weights(model, load_file(found[-1] / "model.safetensors"))
-        _load_moments(optimizer, load_file(found[-1] / "optimizer.safetensors"))
+        _load_weights(model, load_file(found / "model.safetensors"))
+        _load_moments(optimizer, load_file(found / "optimizer.safetensors"))
         return State.from_dict(saved["state"])
 
 

@@ -1,11 +1,13 @@
 """Training examples: texts as one flat tensor of pieces, and masked batches that are drawn from it on the device."""
 
 import hashlib
+import math
 import signal
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -65,9 +67,9 @@ class EncodedCorpus:
         return reveal(masked, frame.n_p, revealed, generator) if revealed else masked
 
     def labels(self, rows: Tensor, tokens: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """The number of each row's domain among `tokens`, and the share of each domain in the corpus."""
+        """The number of each row's domain among `tokens`, and the share of each domain in what is drawn."""
         known = torch.tensor(tokens, device=self.domain.device)
-        shares = (self.domain[:, None] == known).float().mean(0)
+        shares = drawn_shares((self.domain[:, None] == known).float().sum(0))
         return (self.domain[rows][:, None] == known).int().argmax(1), shares
 
     def whole(self, rows: Tensor, frame: Frame, length: int | None = None) -> Masked:
@@ -204,14 +206,20 @@ def _encode(vocabulary: Vocabulary, texts: list[str]) -> tuple[np.ndarray, np.nd
     return np.array(ids, dtype=np.int32), np.array(begins, dtype=bool), np.array(sizes, dtype=np.int64)
 
 
-def order(lengths: np.ndarray, batch: int, epoch: int, seed: int) -> list[np.ndarray]:
+def drawn_shares(sizes: Any) -> Any:
+    """[D] how often domains with so many texts are drawn: by the square root, so that a small one is not drowned."""
+    return sizes**0.5 / (sizes**0.5).sum()
+
+
+def order(lengths: np.ndarray, batch: int, epoch: int, seed: int, domain: np.ndarray | None = None) -> list[np.ndarray]:
     """One epoch of batches, in random order; rows of like length share a batch, so that little is spent on padding.
 
     The few rows that do not fill a batch are left out, different ones in every epoch; rows too few for a single batch
-    are repeated.
+    are repeated. An epoch has as many rows as there are; where they are of several domains, each has its share of them
+    (`drawn_shares`), and all rows of a domain come equally often, epoch after epoch.
     """
     rng = np.random.default_rng([seed, epoch])
-    rows = rng.permutation(len(lengths))
+    rows = rng.permutation(len(lengths) if domain is None else _mixed(domain, epoch, seed))
     if len(rows) < batch:
         return [np.resize(rows, batch)]
     rows = rows[: len(rows) // batch * batch]
@@ -222,3 +230,16 @@ def order(lengths: np.ndarray, batch: int, epoch: int, seed: int) -> list[np.nda
         part = part[np.argsort(lengths[part], kind="stable")]
         batches += [part[k : k + batch] for k in range(0, len(part), batch)]
     return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def _mixed(domain: np.ndarray, epoch: int, seed: int) -> np.ndarray:
+    """The rows of an epoch: of every domain those that are next, going round and round through its rows."""
+    found = []
+    names, sizes = np.unique(domain, return_counts=True)
+    for name, share in zip(names, drawn_shares(sizes), strict=True):
+        rows, count = np.flatnonzero(domain == name), math.ceil(len(domain) * share)
+        first, skipped = divmod(epoch * count, len(rows))
+        rounds = range(first, first + -(-(skipped + count) // len(rows)))
+        shuffled = [np.random.default_rng([seed, k, int(name)]).permutation(rows) for k in rounds]
+        found.append(np.concatenate(shuffled)[skipped : skipped + count])
+    return np.concatenate(found)

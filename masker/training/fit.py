@@ -1,23 +1,30 @@
 """Fitting domains and pretraining: from corpora to a saved model."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 import torch
 
+from masker.core.segments import shape
+from masker.core.spacing import usual_gaps
+from masker.core.unspaced import is_unspaced, segmenter
 from masker.data.corpora import hold_out
 from masker.errors import MaskerError, unknown
 from masker.model.bag_of_words import BagOfWords
 from masker.model.padded_mlm import PaddedMLM, Settings
+from masker.model.settings import NO_SEGMENTER
 from masker.training import checkpoint
 from masker.training.examples import encode_corpora, segment
 from masker.training.padded import Result, train
 from masker.training.progress import Report
 from masker.training.settings import TrainSettings
+from masker.training.vocabulary import suited
 
+SHAPED = 10_000  # texts of a domain whose sentences are counted
+UNSPACED = 0.01  # share of texts in scripts without spaces above which a model depends on how they were cut
 # layers, width, heads of models made from scratch
 SIZES = {"tiny": (2, 128, 2), "mini": (4, 256, 4), "small": (6, 384, 12), "base": (12, 768, 12)}
 
@@ -27,6 +34,7 @@ class Options(TypedDict, total=False):
 
     base: str | Path | None  # None: the embedded model
     size: str | None  # from scratch at this size, with the vocabulary of `base`
+    vocabulary: int | None  # pieces to learn from the texts; None: only if the embedded ones spell them badly; 0: none
     settings: TrainSettings | None
     n_p: int | None
     window: int | None
@@ -62,6 +70,7 @@ def _train(
     domain_as: str = "token",
     base: str | Path | None = None,
     size: str | None = None,
+    vocabulary: int | None = None,
     settings: TrainSettings | None = None,
     n_p: int | None = None,
     window: int | None = None,
@@ -71,15 +80,16 @@ def _train(
     report: Report = lambda _: None,
 ) -> PaddedMLM:
     settings, licences, domains = settings or TrainSettings(), licences or {}, stage == "fit"
-    for name in licences:
-        if name not in corpora:
-            raise unknown("corpus", name, list(corpora))
+    _check_licences(licences, corpora)
     model = prepare(base, size=size, n_p=n_p, window=window, seed=settings.seed, spans=not domains)
+    texts = [text for lines in corpora.values() for text in lines]
+    own = model.vocabulary
+    model = _of_language(model, texts, 0 if vocabulary is None and base is not None else vocabulary)
     model.settings = replace(model.settings, domain_as=domain_as)
+    kept = len(model.vocabulary) if settings.keep_embeddings else 0  # before domains are added
     if domains:
         parts = _add_domains(model, corpora, counterparts, settings)
     else:
-        texts = [text for lines in corpora.values() for text in lines]
         parts = {0: _split("the plain text", texts, settings)}
     corpus, held_out = (
         encode_corpora(
@@ -93,9 +103,38 @@ def _train(
     for name in model.domains:
         sizes = corpus.lengths[corpus.domain == model.vocabulary.domain(name)]
         model.settings.longest[name] = int(sizes.double().quantile(0.99)) if len(sizes) else 0
-    result = train(model, corpus, held_out, settings, domains=domains, out=out, resume=resume, report=report)
+        model.settings.shape[name] = shape(model.vocabulary, corpora[name][:SHAPED])
+    result = train(model, corpus, held_out, settings, domains=domains, out=out, kept=kept, resume=resume, report=report)
     data = [_described(name, lines, licences) for name, lines in corpora.items()]
-    return _save(model, out, _stage(stage, command, base, size, data, settings, result))
+    start = f"none, from scratch, size {size}" if size else str(base or "embedded")
+    start += "" if model.vocabulary is own else f", with {len(model.vocabulary):,} pieces learnt from the texts"
+    return _save(model, out, _stage(stage, command, start, data, settings, result))
+
+
+def _of_language(model: PaddedMLM, texts: Sequence[str], vocabulary: int | None) -> PaddedMLM:
+    """The model with pieces that spell the texts, and with what it must know of how they are written."""
+    model = suited(model, texts, vocabulary)
+    gaps = usual_gaps(texts[:: len(texts) // SHAPED + 1])
+    unspaced = sum(map(is_unspaced, texts)) > UNSPACED * len(texts)
+    model.settings = replace(model.settings, gaps=gaps, segmenter=segmenter() or NO_SEGMENTER if unspaced else None)
+    return model
+
+
+def rehearse(
+    domains: Collection[str], counterparts: Mapping[str, str], licences: Mapping[str, str], **options: Any
+) -> PaddedMLM:
+    """The model that `fit` would start from, domains and all, by options as for `prepare`: what is wrong shows here."""
+    _check_licences(licences, domains)
+    model = prepare(**options)
+    model.add_domains(list(domains))
+    _name_counterparts(model, counterparts)
+    return model
+
+
+def _check_licences(licences: Mapping[str, str], corpora: Collection[str]) -> None:
+    for name in licences:
+        if name not in corpora:
+            raise unknown("corpus", name, list(corpora))
 
 
 def _add_domains(
@@ -146,7 +185,8 @@ def prepare(
     if window is not None and window > room:
         raise MaskerError(f"`window` is {window}, but the model has room for {room} pieces and the masks of a span")
     chosen = Settings(n_p=n_p, window=min(old.window, room) if window is None else window)
-    chosen.made = [] if size else list(old.made)
+    # a report shows what the base wrote: that is no longer so
+    chosen.made = [] if size else [{k: v for k, v in stage.items() if k != "report"} for stage in old.made]
     return PaddedMLM(model.mlm, model.vocabulary, chosen)
 
 
@@ -171,8 +211,7 @@ def _described(name: str, lines: Sequence[str], licences: Mapping[str, str]) -> 
 def _stage(
     stage: str,
     command: str | None,
-    base: str | Path | None,
-    size: str | None,
+    base: str,
     data: list[dict[str, Any]],
     settings: TrainSettings,
     result: Result,
@@ -183,7 +222,7 @@ def _stage(
     return {
         "stage": stage,
         "command": command,
-        "base": f"none, from scratch, size {size}" if size else str(base or "embedded"),
+        "base": base,
         "data": data,
         "settings": asdict(settings),
         "steps": result.steps,

@@ -25,8 +25,8 @@ REPORT_EVERY = 10  # steps; to know the loss is to wait for the device
 class Schedule:
     """What each step of a run is like, for rows of these lengths: its rows, its learning rate, and what follows it."""
 
-    def __init__(self, lengths: np.ndarray, settings: LoopSettings) -> None:
-        self._lengths, self._settings = lengths, settings
+    def __init__(self, lengths: np.ndarray, settings: LoopSettings, domain: np.ndarray | None = None) -> None:
+        self._lengths, self._settings, self._domain = lengths, settings, domain
         self.per_epoch = max(1, len(lengths) // settings.batch_size)
         self.steps = settings.steps or max(1, math.ceil(settings.epochs * self.per_epoch))
         self._every = settings.eval_every or max(1, self.steps // 10)
@@ -36,7 +36,7 @@ class Schedule:
         epoch, place = divmod(step, self.per_epoch)
         if epoch != self._epoch:
             self._epoch = epoch
-            self._batches = order(self._lengths, self._settings.batch_size, epoch, self._settings.seed)
+            self._batches = order(self._lengths, self._settings.batch_size, epoch, self._settings.seed, self._domain)
         return self._batches[place]
 
     def rate(self, step: int) -> float:
@@ -70,7 +70,7 @@ def train(
 
     A run that was broken off goes on from its `state`.
     """
-    schedule, state = Schedule(task.lengths, settings), state or State()
+    schedule, state = Schedule(task.lengths, settings, task.domain), state or State()
     tokens: Tensor | int = 0
     trained = 0.0  # seconds, evaluations aside
     while not schedule.ends(state):

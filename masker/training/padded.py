@@ -15,7 +15,7 @@ from torch import Tensor
 
 from masker.core.padding import IGNORE, Masked
 from masker.errors import MaskerError
-from masker.model.padded_mlm import PaddedMLM
+from masker.model.padded_mlm import PaddedMLM, embeddings
 from masker.training import checkpoint, loop
 from masker.training.accuracy import span_accuracy, style_accuracy
 from masker.training.examples import EncodedCorpus, segment
@@ -47,12 +47,14 @@ def train(
     *,
     domains: bool,
     out: Path,
+    kept: int = 0,
     resume: bool = False,
     report: Report = lambda _: None,
 ) -> Result:
     """Train `model` in place; checkpoints, metrics.jsonl and TensorBoard events go to the folder `out`.
 
-    Several processes share the batch of a step; on several machines `out` has to be a folder that all of them see.
+    The embeddings of the first `kept` pieces stay as they are and, if there are any, those of positions, too. Several
+    processes share the batch of a step; on several machines `out` has to be a folder that all of them see.
     """
     if not len(corpus) or not len(held_out):
         raise MaskerError(f"there are {len(corpus)} texts to train on and {len(held_out)} held out; both need some")
@@ -63,7 +65,7 @@ def train(
     pieces = model.mlm.get_input_embeddings().num_embeddings
     loop.set_dropout(model, settings.dropout)
     _resize(model, -(-pieces // 64) * 64)  # products of such a size are far faster on a GPU
-    task = SpanTask(model, corpus, held_out, settings, accelerator, domains=domains, out=out, run=run)
+    task = SpanTask(model, corpus, held_out, settings, accelerator, domains=domains, out=out, kept=kept, run=run)
     state = loop.train(
         task, settings, task.optimizer, state=task.begin(resume=resume),
         report=report if accelerator.is_main_process else lambda _: None,
@@ -93,16 +95,19 @@ class SpanTask(Task):
         *,
         domains: bool,
         out: Path,
+        kept: int,
         run: dict[str, Any],
     ) -> None:
         self.model, self.settings, self.accelerator, self.domains = model, settings, accelerator, domains
         self.out, self.run = out, run
-        self.lengths = corpus.lengths.numpy()
+        self.lengths, self.domain = corpus.lengths.numpy(), corpus.domain.numpy()
         self.corpus, self.held_out = corpus.to(accelerator.device), held_out.to(accelerator.device)
         if accelerator.device.type == "cuda" and self.lengths.mean() < SHORT:
             model.mlm.set_attn_implementation("eager")  # the fused kernels are made for longer texts
         self._size = _largest(model) if settings.compile else None
         optimizer = loop.adamw(model, settings, accelerator.device, betas=(0.9, 0.98), eps=1e-6)
+        if kept:
+            _keep_embeddings(model, kept, optimizer)
         self.module, self.optimizer = accelerator.prepare(Objective(model, compiled=settings.compile), optimizer)
         self._log: checkpoint.Log | None = None
 
@@ -216,6 +221,22 @@ def _resize(model: PaddedMLM, pieces: int) -> None:
     if pieces != model.mlm.get_input_embeddings().num_embeddings:
         model.mlm.resize_token_embeddings(pieces, mean_resizing=False)
         model._renew_head()
+
+
+def _keep_embeddings(model: PaddedMLM, pieces: int, optimizer: torch.optim.Optimizer) -> None:
+    """Let only the embeddings of the pieces that come later learn."""
+    weight = model.mlm.get_input_embeddings().weight
+    embeddings(model.mlm).requires_grad_(False)
+    weight.requires_grad_(True)  # the output layer's, too, in most families
+    before = weight.detach()[:pieces].clone()
+
+    def restore(*_: Any) -> None:
+        nonlocal before
+        before = before.to(weight.device)
+        with torch.no_grad():
+            weight[:pieces] = before
+
+    optimizer.register_step_post_hook(restore)
 
 
 def _rows(masked: Masked, part: slice) -> Masked:

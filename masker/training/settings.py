@@ -72,13 +72,15 @@ class TrainSettings(LoopSettings):
     Evaluations measure the span accuracy of the `held_out` share of the lines, and write a checkpoint. In a share
     `reveal` of the spans the first pieces are shown, which the search editor needs to fill spans piece by piece.
     `style` weighs the loss of the style classifier, which learns from a quarter of the rows besides; with 0 there is
-    none.
+    none. With `keep_embeddings` the pieces that the base knows keep their embeddings, and so do positions: a student
+    that shares them goes on as it was.
     """
 
     accumulate: int = 1
     dropout: float = 0.1
     reveal: float = 0.4
     style: float = 0.3
+    keep_embeddings: bool = False
     held_out: float = 0.02
     precision: Precision = "auto"
     compile: bool = False  # a minute at the start for steps that take half as long, where texts fill the window

@@ -16,6 +16,7 @@ class Task(ABC):
 
     module: nn.Module  # what is taught
     lengths: np.ndarray  # [N] pieces of each row
+    domain: np.ndarray | None = None  # [N] which domain each row is of, where none is to be drowned by another
 
     @abstractmethod
     def backward(self, rows: np.ndarray, step: int) -> tuple[Tensor, Tensor | int]:

@@ -254,6 +254,27 @@ def test_rows_of_like_length_are_together() -> None:
     assert np.mean(spread) < 10
 
 
+def test_a_small_domain_gets_its_share_of_every_epoch() -> None:
+    domain = np.repeat([7, 9], [900, 100])
+    batches = [order(np.ones(1000, int), 100, epoch, 0, domain) for epoch in range(4)]
+    assert [len(epoch) for epoch in batches] == [10] * 4
+    seen = np.bincount(np.concatenate([row for epoch in batches for row in epoch]), minlength=1000)
+    small, large = seen[domain == 9], seen[domain == 7]
+    assert np.isclose(small.sum() / seen.sum(), 1 / 4, atol=0.01)  # by the square roots of 900 and 100
+    assert set(small) <= {9, 10}  # all rows of a domain come equally often
+    assert set(large) <= {3, 4}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=4), st.integers(1, 20), st.integers(0, 5))
+def test_an_epoch_of_domains_is_as_long_as_one_of_plain_rows(sizes: list[int], batch: int, epoch: int) -> None:
+    domain = np.repeat(np.arange(len(sizes)), sizes)
+    lengths = np.arange(len(domain))
+    assert len(order(lengths, batch, epoch, 0, domain)) >= len(order(lengths, batch, epoch, 0))
+    again = zip(order(lengths, batch, epoch, 0, domain), order(lengths, batch, epoch, 0, domain), strict=True)
+    assert all((a == b).all() for a, b in again)
+
+
 # -- batches of one size -----------------------------------------------------------------------------------------------
 
 

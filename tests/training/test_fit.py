@@ -2,6 +2,7 @@ import json
 import multiprocessing
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from toy import CORPORA
 
 from masker.api import Masker
 from masker.errors import MaskerError
-from masker.model.padded_mlm import PaddedMLM, Settings
+from masker.model.padded_mlm import PaddedMLM, Settings, embeddings
 from masker.training.fit import SIZES, fit, prepare, pretrain
 from masker.training.settings import TrainSettings
 
@@ -71,6 +72,23 @@ def test_a_fitted_base_keeps_its_domain_tokens(base: Path, tmp_path: Path) -> No
     second = fit(CORPORA, tmp_path / "b", base=tmp_path / "a", settings=QUICK)
     assert len(first.vocabulary) == len(second.vocabulary)
     assert first.vocabulary.domain("negative") == second.vocabulary.domain("negative")
+
+
+def test_embeddings_may_stay_as_they_are(base: Path, tmp_path: Path) -> None:
+    """All but those of new domains, which learn."""
+    known = fit(CORPORA, tmp_path / "known", base=base, settings=QUICK)
+    keeping = replace(QUICK, keep_embeddings=True)
+    model = fit(THREE, tmp_path / "more", base=tmp_path / "known", settings=keeping)
+    pieces = len(known.vocabulary)
+    before, after = (dict(embeddings(m.mlm).named_parameters()) for m in (known, model))
+    for name, weight in before.items():
+        assert torch.equal(weight, after[name][: len(weight)]), name
+    assert len(model.vocabulary) == pieces + 1
+    fresh = fit(THREE, tmp_path / "first", base=tmp_path / "known", settings=replace(keeping, steps=1))
+    name = "word_embeddings.weight"
+    assert not torch.equal(after[name][pieces:], dict(embeddings(fresh.mlm).named_parameters())[name][pieces:])
+    assert not torch.equal(known.mlm.base_model.encoder.layer[0].output.dense.weight,
+                           model.mlm.base_model.encoder.layer[0].output.dense.weight)  # fmt: skip
 
 
 def test_out_may_be_the_base(base: Path, tmp_path: Path) -> None:
