@@ -1,0 +1,1 @@
+"""A service and its page: `masker serve`. Only that imports this room, whose packages come with the extra `serve`."""
