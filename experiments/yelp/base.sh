@@ -16,7 +16,7 @@ lines=runs/yelp
 fit() { # folder, settings
   local out=$1
   shift
-  [ -e "$out/masker.json" ] || masker fit --base runs/base_pretrained --out "$out" --workers 7 --patience 100 \
+  [ -e "$out/masker.json" ] || masker fit --no-report --base runs/base_pretrained --out "$out" --workers 7 --patience 100 \
     --domain negative=$lines/negative.editor.txt --domain positive=$lines/positive.editor.txt \
     --licence "negative=Yelp reviews" --licence "positive=Yelp reviews" "$@"
 }

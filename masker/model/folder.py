@@ -8,6 +8,7 @@ A folder may have:
     masker.json                        Masker's settings; without it the model is a base for `masker fit`
     graphs.safetensors                 what ONNX Runtime needs besides the weights, by `masker export`
     student                            a folder: the model's fast student, if it has one
+    reader                             a folder: a causal LM that reads the search editor's drafts, if it has one
 """
 
 import json
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 EMBEDDED = Path(__file__).parent / "embedded"
 SETTINGS = "masker.json"
+CARD = "README.md"
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
@@ -37,6 +39,8 @@ PACKED = "model.packed.safetensors"
 STYLE = "style.safetensors"
 GRAPHS = "graphs.safetensors"
 STUDENT = "student"
+READER = "reader"
+READER_CARD = "reader.json"
 WEIGHTS = (PACKED, PLAIN, INDEX)
 OUTDATED = ("masker.onnx", "masker.float32.onnx")  # by masker export of version 0.1
 

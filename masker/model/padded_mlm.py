@@ -16,6 +16,8 @@ from masker.model.bag_of_words import BagOfWords
 from masker.model.last_layer import Attend, last_layer, plain, without_last_layer
 from masker.model.settings import Settings, WithDomains
 
+EMBEDDINGS = "embeddings"  # the part of an encoder's body, in all families that have one
+
 
 class PaddedMLM(nn.Module, WithDomains):
     """A masked LM, its vocabulary and its settings. `forward` gives logits at the masks and nowhere else.
@@ -164,6 +166,12 @@ def _first_position(mlm: Any) -> int:
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             return 0 if module.padding_idx is None else module.padding_idx + 1
     return 0
+
+
+def embeddings(mlm: Any) -> Any:
+    """What makes vectors of pieces and their places, before the first layer."""
+    body = mlm.base_model
+    return getattr(body, EMBEDDINGS, None) or body.get_input_embeddings()
 
 
 class _PassThrough(nn.Module):

@@ -12,6 +12,7 @@ from torch import Tensor
 from masker.errors import MaskerError
 from masker.model.bag_of_words import BagOfWords
 from masker.model.folder import (
+    CARD,
     CONFIG,
     GRAPHS,
     OUTDATED,
@@ -43,7 +44,7 @@ def load(name: str | Path | None) -> "PaddedMLM":
 
     folder = local_folder(name)
     if folder is None:
-        _check_hub(str(name))
+        check_hub(str(name))
     where = str(folder or name)
     with one_line(f"cannot load the model '{where}'"), quiet():
         path = _file(where, folder, SETTINGS)
@@ -52,7 +53,7 @@ def load(name: str | Path | None) -> "PaddedMLM":
         tokenizer = AutoTokenizer.from_pretrained(where, use_fast=True, trust_remote_code=False)
         if folder and (folder / PACKED).is_file():
             mlm = AutoModelForMaskedLM.from_config(config, dtype=torch.float32, trust_remote_code=False).eval()
-            missing = _load_packed(mlm, folder)
+            missing = load_packed(mlm, folder)
         else:
             mlm, report = AutoModelForMaskedLM.from_pretrained(
                 where, config=config, use_safetensors=True, dtype=torch.float32, output_loading_info=True,
@@ -67,7 +68,7 @@ def load(name: str | Path | None) -> "PaddedMLM":
         return _checked(model, where)
 
 
-def _check_hub(name: str) -> None:
+def check_hub(name: str) -> None:
     """Ask the hub once, where transformers would ask for half a minute before it gives up."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
 
@@ -86,7 +87,7 @@ def _file(where: str, folder: Path | None, name: str) -> Path | None:
     return Path(path) if path is not None and Path(path).is_file() else None
 
 
-def _load_packed(mlm: Any, folder: Path) -> set[str]:
+def load_packed(mlm: Any, folder: Path) -> set[str]:
     """Fill in the weights; gives the names of those that the file lacks."""
     stored, wanted = Weights(folder), _weights(mlm)
     found = {name: torch.from_numpy(stored[name].copy()).view(wanted[name].shape) for name in stored if name in wanted}
@@ -124,25 +125,25 @@ def save(model: "PaddedMLM", folder: Path, *, packed: bool) -> None:
         with staged(folder) as stage:
             if packed:
                 model.mlm.config.save_pretrained(stage)
-                _save_packed(model.mlm, stage / PACKED)
+                save_packed(model.mlm, stage / PACKED)
             else:
                 model.mlm.save_pretrained(stage)
             if model.style is not None and model.bag_of_words is not None:
                 words = {name: torch.from_numpy(array.copy()) for name, array in model.bag_of_words.state().items()}
                 save_tensors({**model.style.state_dict(), **words}, stage / STYLE)
             model.vocabulary.tokenizer.save_pretrained(stage)
-            (stage / "README.md").write_text(model_card(model), "utf-8")
+            (stage / CARD).write_text(model_card(model), "utf-8")
             write_settings(model.settings, stage)
             written = {path.name for path in stage.iterdir()}
         for name in {*WEIGHTS, STYLE, GRAPHS, *OUTDATED} - written:  # of an earlier model in this folder
             (folder / name).unlink(missing_ok=True)
 
 
-def _save_packed(mlm: Any, path: Path) -> None:
+def save_packed(mlm: Any, path: Path) -> None:
     from safetensors.numpy import save_file
 
     with one_line(f"cannot write {path.name}"):
-        save_file(pack({name: t.numpy() for name, t in _weights(mlm).items()}), path)
+        save_file(pack({name: t.float().numpy() for name, t in _weights(mlm).items()}), path)
 
 
 def push(model: "PaddedMLM", repository: str, **options: Any) -> None:

@@ -19,9 +19,9 @@ class FileTokenizer:
             config = json.loads((folder / TOKENIZER_CONFIG).read_text("utf-8"))
             named = {role: config.get(f"{role}_token") for role in _ROLES}
             tokens = {role: t["content"] if isinstance(t, dict) else t for role, t in named.items() if t}
-            self.mask_token_id, self.pad_token_id, self.unk_token_id = (
-                self.backend_tokenizer.token_to_id(tokens[role]) if role in tokens else None
-                for role in ("mask", "pad", "unk")
+            ids = {role: self.backend_tokenizer.token_to_id(token) for role, token in tokens.items()}
+            self.mask_token_id, self.pad_token_id, self.unk_token_id, self.bos_token_id, self.eos_token_id = (
+                ids.get(role) for role in ("mask", "pad", "unk", "bos", "eos")
             )
         self.backend_tokenizer.no_padding()
         self.backend_tokenizer.no_truncation()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from masker import Masker, PaddedMLM
+from masker import Masker, MaskerError, PaddedMLM
 from masker.model.folder import EMBEDDED, GRAPHS
 from masker.model.weights import Weights
 from masker.runtime.graphs import FLOAT32, INT8, Graphs
@@ -54,9 +54,15 @@ def test_its_graphs_give_what_torch_gives() -> None:
 
 
 def test_its_domains_are_each_others_counterpart(masker: Masker) -> None:
-    pairs = {"negative": "positive", "split": "fused"}
+    pairs = {"negative": "positive", "split": "fused", "toxic": "civil"}
     assert masker.model.settings.domains == pairs | {b: a for a, b in pairs.items()}
     assert masker.model.settings.n_p == 4
+
+
+def test_it_writes_nothing_toxic(masker: Masker) -> None:
+    assert masker.model.settings.sources_only == ["toxic"]
+    with pytest.raises(MaskerError, match=r"does not write 'toxic'.*fit a model of your own"):
+        masker.edit("what a nice idea .", to="toxic")
 
 
 @pytest.mark.parametrize(
