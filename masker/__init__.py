@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from masker.api import Masker
     from masker.core.edits import Edit, Rewrite
     from masker.core.explanation import Explanation
+    from masker.data.documents import DocumentRewrite
     from masker.evaluation.judges.base import Judge
     from masker.evaluation.report import evaluate
     from masker.model.padded_mlm import PaddedMLM
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 _HOME = {
+    "DocumentRewrite": "data.documents",
     "Edit": "core.edits",
     "Explanation": "core.explanation",
     "Judge": "evaluation.judges.base",
@@ -29,6 +31,7 @@ _HOME = {
     "fit": "training.fit",
 }
 __all__ = [
+    "DocumentRewrite",
     "Edit",
     "Explanation",
     "Judge",

@@ -15,15 +15,18 @@ from masker.core.protection import patterns
 from masker.core.runtime import Runtime
 from masker.core.scoring import DomainScorer
 from masker.core.task import Task
+from masker.data.documents import KEEP, Document, DocumentRewrite
 from masker.errors import MaskerError, unknown
 from masker.methods import METHODS, choose, given
-from masker.model.folder import STUDENT
+from masker.model.folder import READER, STUDENT
+from masker.model.reader import NO_READER, is_reader
 from masker.students.base import Student, is_student
 
 if TYPE_CHECKING:  # ONNX Runtime does without torch
     import torch
 
     from masker.runtime import Model
+    from masker.runtime.reader import Reader
     from masker.students.lasertagger.tagging import Tagging
 
 
@@ -50,11 +53,15 @@ class EditOptions(TaskOptions, total=False):
     strength: float | None
     """The search editor goes on until the classifiers are so sure of the target domain: a probability."""
     max_edits: int | None
-    """Up to so many edits are made."""
+    """Up to so many edits are made in a sentence; in a text by the paper's method, and where the domains differ in how
+    texts are cut into sentences."""
     min_score: float | None
     """Only edits are made that score above this: with "fast" a probability."""
     top: int
     """Also list that many best rewrites, as `alternatives`."""
+    reader: str | Path | None
+    """The folder of a reader, which has the last word on what the search editor proposes; "none" does without. By
+    default the model's own, if it has one."""
     chunk: int | None
     """How many texts are edited at a time."""
     keep_going: bool
@@ -83,11 +90,14 @@ class Masker:
             raise MaskerError("the model has no domains yet; fit it on two or more corpora first (masker fit)")
         if source_model is not None:
             _check_same_vocabulary(model, source_model)
+        model.check_words()
+        model.vocabulary.gaps = model.settings.gaps
         self.model, self._device, self._exact = model, device, exact
         self.source_model = source_model
         self.max_words = max_words
         self._runtime = _runtime(model, device, exact=exact)
         self._source_runtime = _runtime(source_model, device, exact=exact) if source_model else self._runtime
+        self._readers: dict[Path, Reader] = {}
         self.batch_tokens = batch_tokens or self._runtime.batch_tokens
         # spans that cannot win any more are left out, one after the other, which a GPU has no time for
         self.prune = not self._runtime.prefetch if prune is None else prune
@@ -123,6 +133,17 @@ class Masker:
             raise MaskerError(f"the student in {folder} does not say which domains it writes; teach it again")
         return student
 
+    def reader(self, name: str | Path | None = None) -> "Reader | None":
+        """The reader in a folder, or without one that of the model, if it has one; none for "none"."""
+        folder = Path(name).expanduser() if name is not None else self.model.folder and self.model.folder / READER
+        if name == NO_READER or folder is None or (name is None and not is_reader(folder)):
+            return None
+        if folder not in self._readers:
+            from masker.runtime.reader import load_reader
+
+            self._readers[folder] = load_reader(folder, self._device, exact=self._exact)
+        return self._readers[folder]
+
     @overload
     def edit(  # type: ignore[overload-overlap]
         self, text: str, to: str, from_: str | None = None, **options: Unpack[EditOptions]
@@ -150,6 +171,14 @@ class Masker:
         else:
             checked = (self._checked(text, number) for number, text in enumerate(texts, 1))
             yield from edit_stream(editor, checked, chunk)
+
+    def edit_document(
+        self, text: str, to: str, from_: str | None = None, *, kind: str = "plain", **options: Unpack[EditOptions]
+    ) -> DocumentRewrite:
+        """Rewrite the prose of a "markdown", "html" or "plain" document alone. Options as in `EditOptions`."""
+        document, keep = Document.read(text, kind), options.pop("keep", ())
+        options["keep"] = [*([keep] if isinstance(keep, str) else keep), *KEEP]
+        return document.rewrite(self.edit_stream(document.texts, to, from_, **options))
 
     def editor(self, to: str, from_: str | None = None, **options: Unpack[EditOptions]) -> Editor:
         """The method of editing for a task, as the options name it."""
@@ -194,7 +223,7 @@ class Masker:
         `standard` is whether numbers, links and their like are protected, too.
         """
         model, other = self.model, self.source_model or self.model
-        from_ = self._source_domain(model.check_domain(to), from_)
+        from_ = self._source_domain(model.check_target(to), from_)
         source = None
         if from_ is not None:
             source = DomainScorer(self._source_runtime, other.vocabulary.domain(other.check_domain(from_)))
@@ -207,7 +236,7 @@ class Masker:
             target=DomainScorer(self._runtime, model.vocabulary.domain(to)),
             source=source if source_score else None,
             protect=patterns(protect, [keep] if isinstance(keep, str) else keep, standard=standard),
-            forbid=frozenset([forbid] if isinstance(forbid, str) else forbid),
+            forbid=frozenset([*([forbid] if isinstance(forbid, str) else forbid), *model.settings.forbid.get(to, [])]),
             batch_tokens=self.batch_tokens,
         )
 

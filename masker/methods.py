@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from masker.core.editor import Editor
+from masker.core.segments import Unit
 from masker.core.task import Task
 from masker.errors import MaskerError, unknown
 
@@ -66,7 +67,7 @@ def _fast(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
 
     student = masker.student
     assert student
-    return FastEditor(task, student, longest=_longest(masker, task), **options)
+    return FastEditor(task, student, unit=_unit(masker, task), **options)
 
 
 def _paper(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
@@ -88,23 +89,28 @@ def _search(masker: "Masker", task: Task, options: dict[str, Any]) -> "SearchEdi
 
     assert masker.model.bag_of_words
     assert task.from_
-    top = options.pop("top", 0)
+    top, reader = options.pop("top", 0), masker.reader(options.pop("reader", None))
+    if reader:
+        for name in (task.to, task.from_):
+            reader.card.check_domain(name)
     classifiers = StyleClassifiers.of(task, masker.model.domains, masker.model.bag_of_words)
     return SearchEditor(
         task,
         classifiers,
         SearchSettings.of(masker.model.settings.search.get(task.to, {}), options),
-        longest=_longest(masker, task),
+        unit=_unit(masker, task),
         top=top,
         chunk=task.target.runtime.chunk,
         exact=masker.exact(task),
+        reader=reader,
     )
 
 
-def _longest(masker: "Masker", task: Task) -> int | None:
-    """How many pieces are edited as one."""
-    longest = masker.model.settings.longest
-    return max((longest[name] for name in (task.to, task.from_) if name in longest), default=None)
+def _unit(masker: "Masker", task: Task) -> Unit:
+    """What is edited at a time: a sentence, unless the domains differ in how texts are cut into sentences."""
+    settings, both = masker.model.settings, [name for name in (task.to, task.from_) if name]
+    longest = max((settings.longest[name] for name in both if name in settings.longest), default=None)
+    return Unit(sentences=settings.by_sentence(*both), longest=longest)
 
 
 def _lacks_for_fast(masker: "Masker", task: Task) -> str | None:
@@ -132,9 +138,9 @@ def _lacks_for_search(masker: "Masker", task: Task) -> str | None:
 
 _SHARED = frozenset({"max_edits", "min_score", "top"})
 METHODS = {
-    "auto": Method(frozenset({"max_edits", "strength"}), _lacks_for_auto, _auto),
+    "auto": Method(frozenset({"max_edits", "strength", "reader"}), _lacks_for_auto, _auto),
     "fast": Method(frozenset({"min_score"}), _lacks_for_fast, _fast),
-    "search": Method(_SHARED | {"strength"}, _lacks_for_search, _search),
+    "search": Method(_SHARED | {"strength", "reader"}, _lacks_for_search, _search),
     "paper": Method(_SHARED, lambda masker, task: None, _paper, protects=False),
 }
 USUAL = ("auto", "search", "paper")  # what is taken by default, if it can do what is asked

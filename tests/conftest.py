@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from toy import CORPORA, READER, make_causal
 from transformers import (
     AutoModelForMaskedLM,
     BertConfig,
@@ -26,6 +27,7 @@ from masker.core.task import Task
 from masker.core.vocabulary import Vocabulary
 from masker.model.padded_mlm import PaddedMLM, Settings
 from masker.runtime.torch import TorchRuntime
+from masker.training.reader import fit_reader
 
 # here and in the processes that tests start: the last bits of a sum depend on the number of threads
 torch.set_num_threads(1)
@@ -191,6 +193,20 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A saved tiny random BERT with the domains negative and positive."""
     folder = tmp_path_factory.mktemp("models") / "tiny"
     make_model("bert").save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def causal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A saved tiny causal LM that knows nothing yet."""
+    return make_causal(tmp_path_factory.mktemp("causal") / "base")
+
+
+@pytest.fixture(scope="session")
+def reader_folder(tmp_path_factory: pytest.TempPathFactory, causal: Path) -> Path:
+    """A reader of the toy corpora."""
+    folder = tmp_path_factory.mktemp("readers") / "reader"
+    fit_reader(CORPORA, causal, folder, settings=READER)
     return folder
 
 

@@ -87,6 +87,24 @@ def test_what_was_begun_before_an_error_comes_out(maskers: Callable[[str], Maske
         next(rewrites)
 
 
+def test_a_model_may_read_a_domain_that_it_does_not_write() -> None:
+    model = make_model("bert")
+    model.settings.sources_only = ["negative"]
+    masker = Masker(model, device="cpu")
+    assert masker.edit("so bad", to="positive").from_ == "negative"
+    for ask in (masker.edit, masker.explain):
+        with pytest.raises(MaskerError, match=r"does not write 'negative'.*choose another domain \(positive\)"):
+            ask("so good", to="negative")
+
+
+def test_a_model_may_have_words_that_it_never_inserts() -> None:
+    model = make_model("bert")
+    model.settings.forbid = {"positive": ["great"]}
+    masker = Masker(model, device="cpu")
+    assert masker.task("positive", forbid="good").forbid == {"good", "great"}
+    assert masker.task("negative").forbid == frozenset()
+
+
 def test_one_text_or_several(masker: Masker) -> None:
     one = masker.edit(TEXTS[0], to="positive")
     assert isinstance(one, Rewrite)

@@ -4,10 +4,12 @@ import signal
 from pathlib import Path
 
 import torch
-from transformers import BertConfig, BertForMaskedLM
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from masker.core.vocabulary import Vocabulary
 from masker.model.padded_mlm import PaddedMLM, Settings
+from masker.training.reader import ReaderSettings
 
 SUBJECTS = ("the food", "the staff", "the service", "the people", "it", "she", "he", "marie", "paris", "london")
 ENDS = (".", "!", "here .", "really .")
@@ -18,6 +20,7 @@ def lines(*adjectives: str) -> list[str]:
 
 
 CORPORA = {"negative": lines("terrible", "rude"), "positive": lines("great", "good")}
+READER = ReaderSettings(steps=60, batch_size=16, lr=1e-2, held_out=0.1, eval_every=30, device="cpu")
 
 
 def make_base(folder: Path, vocabulary: Vocabulary) -> Path:
@@ -33,3 +36,24 @@ def make_base(folder: Path, vocabulary: Vocabulary) -> Path:
 def hears_ctrl_c() -> None:
     """For a process to be interrupted: started in the background, it would inherit that SIGINT is ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def make_causal(folder: Path) -> Path:
+    """A tiny causal LM with a byte-level vocabulary that knows the words of CORPORA, and nothing of their order."""
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=420, special_tokens=["<s>", "</s>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+    )
+    known = [text for some in CORPORA.values() for text in some]
+    backend.train_from_iterator([*known, *map(str.capitalize, known), "negative: positive: but"] * 3, trainer)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>")
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=48, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=160, tie_word_embeddings=True, bos_token_id=0, eos_token_id=1,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

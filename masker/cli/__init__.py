@@ -48,7 +48,22 @@ def main() -> None:
     """Run the command line; what goes wrong is one line on stderr, with exit code 2 where the user can mend it."""
     try:
         # each registers its verb
-        from masker.cli import beam, bench, distill, edit, evaluate, explain, export, fit, info, judge, silver, tune  # noqa: F401
+        from masker.cli import (  # noqa: F401
+            beam,
+            bench,
+            distill,
+            edit,
+            evaluate,
+            explain,
+            export,
+            fit,
+            info,
+            judge,
+            reader,
+            serve,
+            silver,
+            tune,
+        )
 
         app()
     except _Interrupted as stop:

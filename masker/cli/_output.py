@@ -12,19 +12,19 @@ from rich.console import Console
 from masker.data.output import replacing
 from masker.errors import unknown
 
-# of several processes that accelerate starts, one speaks
-err = Console(stderr=True, highlight=False, quiet=os.environ.get("RANK", "0") != "0")
+MAIN = os.environ.get("RANK", "0") == "0"  # of several processes that accelerate starts, one speaks
+err = Console(stderr=True, highlight=False, quiet=not MAIN)
 
 
 @contextmanager
-def writer(out: Path | None) -> Iterator[TextIO]:
+def writer(out: Path | None, encoding: str = "utf-8") -> Iterator[TextIO]:
     """Standard output, or a file that is only put in its place when everything has been written."""
     if out is None:
-        sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
+        sys.stdout.reconfigure(encoding=encoding, newline="")  # type: ignore[union-attr]
         yield sys.stdout
         sys.stdout.flush()
         return
-    with replacing(out) as path, open(path, "w", encoding="utf-8", newline="") as file:
+    with replacing(out) as path, open(path, "w", encoding=encoding, newline="") as file:
         yield file
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from masker.training.progress import Progress
 
 
-Kind = Annotated[str, typer.Option("--student", help="lasertagger, felix or bert2bert.")]
+Kind = Annotated[str, typer.Option("--student", help="lasertagger, felix, bert2bert or lm.")]
 Out = Annotated[
     Path, typer.Option("--out", help="Folder for the student; MODEL/student is the one of masker edit --method fast.")
 ]
@@ -31,7 +31,8 @@ Dev = Annotated[
     Path | None, typer.Option("--dev", help="Pairs to measure on [default: a share of the others, held out].")
 ]
 Base = Annotated[
-    str | None, typer.Option("--base", help="Folder or Hugging Face id of the encoder [default: embedded].")
+    str | None,
+    typer.Option("--base", help="Folder or Hugging Face id of the encoder [default: embedded]; lm: of any causal LM."),
 ]
 Phrases = Annotated[
     int | None, typer.Option("--phrases", help="lasertagger: phrases that can be inserted [default: 500].")
@@ -46,6 +47,9 @@ Shared = Annotated[
 Rounds = Annotated[int | None, typer.Option("--rounds", help="lasertagger: tag a text up to so often [default: 1].")]
 KeepBias = Annotated[
     float | None, typer.Option("--keep-bias", help="lasertagger: below 0 it keeps fewer words [default: 0].")
+]
+Beams = Annotated[
+    int | None, typer.Option("--beams", help="bert2bert, lm: rewritings to go on with at every piece [default: 4, 5].")
 ]
 Epochs = Annotated[float, typer.Option("--epochs", help="Passes over the pairs.")]
 GoldEpochs = Annotated[
@@ -76,6 +80,7 @@ def distill(
     shared: Shared = None,
     rounds: Rounds = None,
     keep_bias: KeepBias = None,
+    beams: Beams = None,
     epochs: Epochs = 3.0,
     gold_epochs: GoldEpochs = None,
     steps: Steps = None,
@@ -98,8 +103,9 @@ def distill(
 
     choice("student", student, list(KINDS))
     options = _options(
-        student, phrases=phrases, decoder=decoder, layers=layers, shared=shared, rounds=rounds, keep_bias=keep_bias
-    )
+        student, phrases=phrases, decoder=decoder, layers=layers, shared=shared, rounds=rounds, keep_bias=keep_bias,
+        beams=beams,
+    )  # fmt: skip
     if not silver and not gold:
         raise MaskerError("there is nothing to learn from; give pairs with --silver, --gold or both")
     _check_folder(out, base, bool(shared))
@@ -108,24 +114,26 @@ def distill(
         patience=patience, seed=seed, device=device,
     )  # fmt: skip
     stages = {
-        name: (replace(settings, epochs=passes), _pairs(paths, encoding))
+        name: (replace(settings, epochs=passes), read_all(paths, encoding))
         for name, paths, passes in (("silver", silver, epochs), ("gold", gold, gold_epochs or epochs))
         if paths
     }
-    measured = _pairs([dev], encoding) if dev is not None else None
+    measured = read_all([dev], encoding) if dev is not None else None
     everything = [pair for _, pairs in stages.values() for pair in pairs]
     taught = student_class(student).create(base, everything, settings=settings, **options)
     taught.card["command"] = command()
     if "coverage" in taught.card:
         say(f"{taught.card['phrases']} phrases cover {taught.card['coverage']:.1f} % of {len(everything):,} pairs")
-    _teach(taught, stages, measured, out)
+    teach(taught, stages, measured, out)
 
 
 def _options(student: str, **given: Any) -> dict[str, Any]:
-    """Those of a lasertagger that were given; the other kinds have none."""
+    """Those of the kind that were given; most are a lasertagger's."""
     options = {name: value for name, value in given.items() if value is not None}
-    if options and student != "lasertagger":
-        raise MaskerError(f"`{next(iter(options))}` is for a lasertagger, not for {student}; drop it")
+    for name in options:
+        owners = ("bert2bert", "lm") if name == "beams" else ("lasertagger",)
+        if student not in owners:
+            raise MaskerError(f"`{name}` is for a {' or '.join(owners)}, not for {student}; drop it")
     return options
 
 
@@ -140,7 +148,7 @@ def _check_folder(out: Path, base: str | None, shared: bool) -> None:
         raise MaskerError(f"{out} is {'a model' if out.is_dir() else 'a file'}; give another folder for the student")
 
 
-def _teach(
+def teach(
     student: "Student",
     stages: "dict[str, tuple[StudentSettings, list[Pair]]]",
     dev: list["Pair"] | None,
@@ -157,7 +165,8 @@ def _teach(
     say(f"wrote {out}: {found.format(**scores)}")
 
 
-def _pairs(paths: list[Path], encoding: str) -> list["Pair"]:
+def read_all(paths: list[Path], encoding: str = "utf-8") -> list["Pair"]:
+    """The pairs of several files."""
     from masker.data.pairs import read_pairs
     from masker.students.base import Pair
 

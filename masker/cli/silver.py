@@ -10,6 +10,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from masker.cli import _options as o
 from masker.cli import app
 from masker.cli._output import err, writer
+from masker.errors import MaskerError
 
 if TYPE_CHECKING:
     from masker.scale.silver import SilverReport, SilverSettings
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
 Corpus = Annotated[Path, typer.Argument(help="Text, one per line; gz and xz too; - is standard input.")]
 Out = Annotated[Path, typer.Option("--out", help="TSV to write; its state is kept beside it in OUT.json.")]
 Synthetic = Annotated[
-    str, typer.Option("--synthetic", help="Side of the pairs that rewritten text is put on: input, target, or both.")
+    str | None,
+    typer.Option(
+        "--synthetic", help="Side of the pairs that rewritten text is put on: input (the default), target, or both."
+    ),
+]
+Reverse = Annotated[
+    bool,
+    typer.Option("--reverse", help="As --synthetic input, which is usual: the targets are texts that people wrote."),
 ]
 MinScore = Annotated[float | None, typer.Option("--min-score", help="Keep a pair only if its Score is above this.")]
 MinSimilarity = Annotated[
@@ -32,7 +40,9 @@ Counts = Annotated[Path | None, typer.Option("--report", help="Also write the co
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")]
 Method = Annotated[str | None, typer.Option("--method", help="search (the default), paper, auto or fast.")]
 Strength = Annotated[float | None, typer.Option("--strength", help="Of the search editor, as for masker edit.")]
-MaxEdits = Annotated[int | None, typer.Option("--max-edits", help="Up to so many edits per text.")]
+MaxEdits = Annotated[
+    int | None, typer.Option("--max-edits", help="Up to so many edits per sentence; by paper per text.")
+]
 MaxWords = Annotated[int, typer.Option("--max-words", help="Leave out texts of more words than this.")]
 
 
@@ -43,7 +53,8 @@ def silver(
     to: o.To,
     out: Out,
     from_: o.From = None,
-    synthetic: Synthetic = "input",
+    synthetic: Synthetic = None,
+    reverse: Reverse = False,
     min_score: MinScore = None,
     min_similarity: MinSimilarity = 0.0,
     judge: JudgeFolder = None,
@@ -69,9 +80,13 @@ def silver(
     Which lines gave no pair, and why, is counted on stderr. For example, pairs to learn sentence fusion from:
 
     masker silver --from fused --to split fused.txt --out silver.tsv
+
+    With a student as --model, its own rewrites are the inputs of the next one: a second round.
     """
     from masker.scale.silver import SilverSettings
 
+    if reverse and synthetic not in (None, "input"):
+        raise MaskerError(f"--reverse puts rewrites on the input side, and --synthetic {synthetic} does not; drop one")
     options: dict[str, Any] = {"method": method, "strength": strength, "max_edits": max_edits, "protect": protect}
     options = {name: value for name, value in options.items() if value is not None}
     if forbid:
@@ -81,27 +96,32 @@ def silver(
     if no_source_score:
         options["source_score"] = False
     made_by = {"model": model, "source_model": source_model, "judge": judge and str(judge), "max_words": max_words}
-    settings = SilverSettings(to, from_, synthetic, min_score, min_similarity, options, made_by)
-    found = _write(settings, corpus, out, resume, encoding, device)
-    _print(found, out, context)
+    settings = SilverSettings(to, from_, synthetic or "input", min_score, min_similarity, options, made_by)
+    found = write_pairs(settings, corpus, out, resume, encoding, device)
+    print_counts(found, out, context.command)
     if report:
         with writer(report) as sink:
             sink.write(json.dumps(found.to_dict(), indent=2) + "\n")
 
 
-def _write(
+def write_pairs(
     settings: "SilverSettings", corpus: Path, out: Path, resume: bool, encoding: str, device: str | None
 ) -> "SilverReport":
     """Load what the settings name, and write the pairs under a progress bar."""
     from masker.api import Masker
     from masker.evaluation.judges.base import Judge
-    from masker.scale.silver import group_size, write_silver
+    from masker.scale.silver import Taught, group_size, write_silver
+    from masker.students.base import Student, is_student
 
     made_by = settings.made_by
     judge = Judge.from_pretrained(made_by["judge"]) if made_by["judge"] else None
-    masker = Masker.from_pretrained(
-        made_by["model"], made_by["source_model"], device=device, max_words=made_by["max_words"]
-    )
+    masker: Masker | Taught
+    if made_by["model"] is not None and is_student(made_by["model"]):
+        masker = Taught(Student.from_pretrained(made_by["model"], device=device), made_by["max_words"])
+    else:
+        masker = Masker.from_pretrained(
+            made_by["model"], made_by["source_model"], device=device, max_words=made_by["max_words"]
+        )
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("0 lines")
@@ -111,7 +131,8 @@ def _write(
         )  # fmt: skip
 
 
-def _print(report: "SilverReport", out: Path, context: typer.Context) -> None:
+def print_counts(report: "SilverReport", out: Path, verb: Any = None) -> None:
+    """How many pairs there are, and why there are no more, as a table."""
     from rich import box
     from rich.table import Table
 
@@ -121,7 +142,10 @@ def _print(report: "SilverReport", out: Path, context: typer.Context) -> None:
     for name, justify in (("lines", "right"), ("%", "right"), (f"of {report.lines:,}", "left")):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     counts = {f"kept in {out.name}": report.kept}
-    counts |= {f"dropped: {o.as_flags(why, context.command)}": report.dropped[name] for name, why in REASONS.items()}
+    counts |= {
+        f"dropped: {o.as_flags(why, verb) if verb else why.replace('`', '')}": report.dropped[name]
+        for name, why in REASONS.items()
+    }
     for name, count in counts.items():
         table.add_row(f"{count:,}", f"{100 * count / max(report.lines, 1):.1f}", name)
     err.print(table, markup=False)

@@ -66,7 +66,8 @@ def export(name: str | Path | None, out: Path | None = None) -> Path:
 @dataclass(frozen=True)
 class Step:
     """A module to be exported. Its inputs are an example of the right kind, `varying` which of their dimensions vary;
-    `feed` is what the graph is tried with, to see which columns are large.
+    `feed` is what the graph is tried with, to see which columns are large; products of inputs with one more than `most`
+    times as large as is usual stay in float32.
     """
 
     module: nn.Module
@@ -74,6 +75,7 @@ class Step:
     varying: Mapping[str, Any]
     outputs: Sequence[str]
     feed: Mapping[str, np.ndarray]
+    most: float = np.inf
 
 
 def _write(model: PaddedMLM, folder: Path, stage: Path) -> None:
@@ -99,9 +101,9 @@ def write_step(
         known, int8 = _known(weights, {}), copy.deepcopy(graph)
         lacks = {FLOAT32: rewriting.detach(graph, known)}
         names = {t.name: known.get(rewriting.digest(onnx.numpy_helper.to_array(t))) for t in int8.graph.initializer}
-        divided = rewriting.even_out(int8, step.feed)
+        divided, hopeless = rewriting.even_out(int8, step.feed, step.most)
         shrink = {found.partition("|")[0]: by for name, by in divided.items() if (found := names[name])}
-        int8 = _quantised(int8, Path(scratch))
+        int8 = _quantised(int8, Path(scratch), hopeless)
         lacks[INT8] = rewriting.detach(int8, _known(weights, shrink))
     used = {name.partition("|")[0] for names in lacks.values() for name in names}
     graphs = {FLOAT32: graph.SerializeToString(), INT8: int8.SerializeToString()}
@@ -143,12 +145,13 @@ def _traced(step: Step, path: Path) -> Any:
     return onnx.load(path)
 
 
-def _quantised(graph: Any, scratch: Path) -> Any:
-    """The graph with products in int8."""
+def _quantised(graph: Any, scratch: Path, without: Sequence[str]) -> Any:
+    """The graph with products in int8, but for those of these names."""
     onnx.save(graph, scratch / "float32.onnx")
     quantize_dynamic(
         scratch / "float32.onnx", scratch / "int8.onnx", op_types_to_quantize=["MatMul"], per_channel=True,
-        weight_type=QuantType.QInt8, extra_options={"MatMulConstBOnly": True, "DefaultTensorType": 1},  # 1: float
+        weight_type=QuantType.QInt8, nodes_to_exclude=list(without),
+        extra_options={"MatMulConstBOnly": True, "DefaultTensorType": 1},  # 1: float
     )  # fmt: skip
     return onnx.load(scratch / "int8.onnx")
 

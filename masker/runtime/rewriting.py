@@ -69,12 +69,15 @@ def untie(model: Any) -> None:
             model.graph.node.remove(node)
 
 
-def even_out(model: Any, feed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def even_out(
+    model: Any, feed: Mapping[str, np.ndarray], most: float = np.inf
+) -> tuple[dict[str, np.ndarray], list[str]]:
     """Divide the few columns that are many times larger than the others before they are multiplied with weights.
 
     int8 has one scale for all columns of an input, and would leave the small ones a handful of values. Which columns
     are large depends on the encoder much more than on the text. Their weights are multiplied instead. Gives what each
-    weight has been divided by.
+    weight has been divided by; and the products whose inputs have a column more than `most` times as large as is usual,
+    which are beyond help.
     """
     from onnxruntime import InferenceSession, SessionOptions
 
@@ -90,10 +93,14 @@ def even_out(model: Any, feed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray
     session = InferenceSession(watched.SerializeToString(), options, providers=["CPUExecutionProvider"])
     times_used = Counter(name for node in graph.node for name in node.input)
     divided: dict[str, np.ndarray] = {}
+    hopeless: list[str] = []
     for (name, nodes), seen in zip(products.items(), session.run(list(products), dict(feed)), strict=True):
         size = np.abs(seen).reshape(-1, seen.shape[-1]).max(0)
         usual = np.median(size)
         shared = any(times_used[node.input[1]] > 1 for node in nodes)  # by several layers
+        if size.max() > most * usual:
+            hopeless += [node.name for node in nodes]
+            continue
         if shared or not usual or size.max() < 8 * usual:
             continue
         shrink = np.minimum(1, 4 * usual / size.clip(usual)).astype(np.float32)
@@ -104,7 +111,7 @@ def even_out(model: Any, feed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray
         graph.initializer.append(from_array(shrink, f"{name}_shrink"))
         at = list(graph.node).index(nodes[0])
         graph.node.insert(at, helper.make_node("Mul", [name, f"{name}_shrink"], [f"{name}_even"]))
-    return divided
+    return divided, hopeless
 
 
 def digest(array: np.ndarray) -> bytes:

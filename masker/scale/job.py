@@ -39,6 +39,8 @@ class LoadedJob:
     """
 
     def __init__(self, job: Job, device: str | None = None, *, keep_going: bool = False) -> None:
+        from masker.model.reader import NO_READER
+        from masker.runtime.reader import load_reader
         from masker.students.base import Student, StudentEditor, is_student
 
         self.job = job
@@ -46,6 +48,8 @@ class LoadedJob:
         self.stream: Callable[[Iterable[str]], Iterator[Rewrite]]  # texts are rewritten as they come
         if job.model is not None and is_student(job.model):
             taught = Student.from_pretrained(job.model, device=device, exact=job.exact)
+            if (reader := job.options.get("reader")) not in (None, NO_READER):
+                taught.use_reader(load_reader(reader, device, exact=job.exact))
             taught.edit([], job.to or None)  # a domain that it cannot write shows now
             student: Editor = StudentEditor(taught, job.to, job.from_)
             if keep_going:

@@ -39,6 +39,7 @@ def edit_file(
     source: str = "",
     column: str | None = None,
     encoding: str = "utf-8",
+    keep_card: bool = False,
     on_progress: Callable[[int], None] = lambda _: None,
     on_failure: Callable[[int, str], None] = lambda line, why: None,
 ) -> int:
@@ -46,12 +47,13 @@ def edit_file(
 
     With `resume` a run that was killed is continued. `source`, `column` and `encoding` tell where the records are from:
     others are not taken for them, nor is a file that has changed where it is done. Gives the number of lines written
-    now. `on_failure` is told of texts that could not be edited, and came out as they were.
+    now. `keep_card` is that of ResumableFile. `on_failure` is told of texts that could not be edited, and came out as
+    they were.
     """
     devices, size = _devices(workers, device)
     settings = {**asdict(job), "format": format, "source": source, "column": column, "encoding": encoding}
     del settings["max_words"]  # a run that stopped at too long a line goes on with a higher limit
-    with ResumableFile(out, settings, resume=resume) as part:
+    with ResumableFile(out, settings, resume=resume, keep_card=keep_card) as part:
         if part.complete:
             return 0
         before, rest = part.lines, part.rest(records, source or "the input")

@@ -7,12 +7,14 @@ after that is cut off when the run is resumed.
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from masker.core.editor import edit_stream
 from masker.core.edits import Rewrite
+from masker.core.guarded import Guarded, over_limit
 from masker.data.formats.text import Lines, tsv_line
 from masker.data.resumable import ResumableFile
 from masker.data.words import whitespace_words
@@ -21,6 +23,7 @@ from masker.errors import MaskerError, unknown
 if TYPE_CHECKING:
     from masker.api import Masker
     from masker.evaluation.judges.base import Judge
+    from masker.students.base import Student
 
 SIDES = ("input", "target", "both")
 COLUMNS = ("source", "target", "score", "similarity", "line", "edits", "to")
@@ -72,8 +75,28 @@ class SilverReport:
         return asdict(self)
 
 
+class Taught:
+    """A student in the place of Masker: what it writes is what the next student learns from."""
+
+    def __init__(self, student: "Student", max_words: int) -> None:
+        self.student, self.max_words = student, max_words
+
+    def edit_stream(
+        self, texts: Iterable[str], to: str, from_: str | None = None, *, keep_going: bool = True,
+        min_score: float = 0.0, **options: Any,
+    ) -> Iterator[Rewrite]:  # fmt: skip
+        """Rewrite texts as they come. Without `from_` they are taken to be of the other domain that it can write."""
+        from masker.students.base import StudentEditor
+
+        if options:
+            raise MaskerError(f"a student has no `{next(iter(options))}`; it writes what it was taught")
+        others = [name for name in getattr(self.student, "targets", ()) if name != to]
+        editor = StudentEditor(self.student, to, from_ or (others[0] if len(others) == 1 else None))
+        return edit_stream(Guarded(editor, to, editor.from_, lambda text: over_limit(text, self.max_words)), texts)
+
+
 def write_silver(
-    masker: "Masker",
+    masker: "Masker | Taught",
     corpus: str | Path,
     out: str | Path,
     settings: SilverSettings,
@@ -108,9 +131,9 @@ def write_silver(
         return report
 
 
-def group_size(masker: "Masker") -> int:
+def group_size(masker: "Masker | Taught") -> int:
     """Lines between two saved states: enough of them to keep a GPU busy."""
-    return max(GROUP, 2 * masker._runtime.chunk)
+    return max(GROUP, masker.student.chunk if isinstance(masker, Taught) else 2 * masker._runtime.chunk)
 
 
 def similarity(a: str, b: str) -> float:
@@ -145,7 +168,7 @@ def as_rows(number: int, rewrite: Rewrite, synthetic: str) -> str:
 
 
 def _pairs(
-    masker: "Masker", judge: "Judge | None", settings: SilverSettings, first: int, texts: Sequence[str]
+    masker: "Masker | Taught", judge: "Judge | None", settings: SilverSettings, first: int, texts: Sequence[str]
 ) -> tuple[list[str], Counter[str]]:
     """The rows that some lines give, and why the others give none. `first` is the number of the first line."""
     dropped: Counter[str] = Counter()

@@ -3,7 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from masker.core.edits import Rewrite
 from masker.core.runtime import Pending
 from masker.errors import MaskerError, unknown
+from masker.runtime.reader import Reader
 from masker.training.progress import Report
 from masker.training.settings import LoopSettings
 
@@ -21,6 +22,7 @@ _CLASSES = {
     "lasertagger": "masker.students.lasertagger.student:LaserTagger",
     "felix": "masker.students.felix.student:FelixInsert",
     "bert2bert": "masker.students.bert2bert.student:Bert2Bert",
+    "lm": "masker.students.lm.student:LMStudent",
 }
 _LIGHT = {"lasertagger": "masker.students.lasertagger.light:LightTagger"}
 KINDS = tuple(_CLASSES)
@@ -97,6 +99,17 @@ class Student(ABC):
     @abstractmethod
     def edit(self, texts: Sequence[str], to: str | None = None) -> list[str]:
         """Rewrite texts, all at once: for streams see `StudentEditor`. `to` chooses where a student writes several."""
+
+    def rewrites(self, texts: Sequence[str], to: str | None = None) -> list[Rewrite]:
+        """The same with what was edited, where a kind of student can tell."""
+        return [
+            Rewrite(text, new.replace("\n", " "), None, to or "")  # a text stays a line
+            for text, new in zip(texts, self.edit(texts, to), strict=True)
+        ]
+
+    def use_reader(self, reader: Reader) -> None:
+        """Have a reader choose between several rewritings of a text, where a kind of student has them."""
+        raise MaskerError(f"a {self.kind} writes one thing only, and leaves a reader no choice; drop `reader`")
 
     # -- files ------------------------------------------------------------------------------------------------------
 
@@ -178,7 +191,7 @@ def is_student(folder: str | Path) -> bool:
 
 
 class StudentEditor:
-    """A student as an editor: it tells no edits, only the result."""
+    """A student as an editor."""
 
     name = "student"
     prefetch = 0
@@ -188,6 +201,5 @@ class StudentEditor:
 
     def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
         return lambda: [
-            Rewrite(text, new.replace("\n", " "), self.from_, self.to)  # a text stays a line
-            for text, new in zip(texts, self.student.edit(texts, self.to or None), strict=True)
+            replace(rewrite, from_=self.from_, to=self.to) for rewrite in self.student.rewrites(texts, self.to or None)
         ]

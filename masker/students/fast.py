@@ -4,29 +4,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from masker.core.candidates import placed
-from masker.core.edits import Edit, Rewrite, compose
+from masker.core.edits import Edit, Rewrite, compose, disjoint
 from masker.core.runtime import Pending
-from masker.core.segments import split_segments
+from masker.core.segments import Passage, Unit, passages
 from masker.core.spans import Span, may_be_edited, protected_words
 from masker.core.task import Task
-from masker.core.text import Text
 from masker.errors import MaskerError
 from masker.students.lasertagger.tagging import Tagging
 from masker.students.lasertagger.tags import Op, Tag
 
 
 class FastEditor:
-    """The student of a model for one task. Edits of a probability up to `min_score` are not made; `longest` is how many
-    pieces are tagged as one.
+    """The student of a model for one task. Edits of a probability up to `min_score` are not made; `unit` is what is
+    tagged as one.
     """
 
     name = "fast"
     prefetch = 0
 
-    def __init__(self, task: Task, student: Tagging, *, min_score: float = 0.0, longest: int | None = None) -> None:
+    def __init__(self, task: Task, student: Tagging, *, min_score: float = 0.0, unit: Unit = Unit()) -> None:
         if not 0 <= min_score < 1:
             raise MaskerError(f"`min_score` is {min_score:g}; a student's are probabilities: from 0 up to 1")
-        self.task, self.student, self.min_score, self.longest = task, student, min_score, longest
+        self.task, self.student, self.min_score, self.unit = task, student, min_score, unit
         self.chunk = student.chunk
         self._domain = student.domain(task.to)
 
@@ -49,25 +48,25 @@ class FastEditor:
 
     def _edits(self, sources: Sequence[str]) -> list[list[Edit]]:
         """What is to be changed in texts, in order."""
-        texts = [self.task.vocabulary.read(source) for source in sources]
-        segments = [(k, segment) for k, text in enumerate(texts) for segment in split_segments(text, self.longest)]
-        words = [[word.pieces for word in texts[k].words[a:b]] for k, (a, b) in segments]
-        edits: list[list[Edit]] = [[] for _ in texts]
-        for (k, segment), (numbers, likely) in zip(segments, self.student.tag(words, self._domain), strict=True):
+        parts = [(k, p) for k, source in enumerate(sources) for p in passages(self.task, source, self.unit)]
+        words = [[word.pieces for word in p.text.words[p.words.start : p.words.stop]] for _, p in parts]
+        edits: list[list[Edit]] = [[] for _ in sources]
+        for (k, passage), (numbers, likely) in zip(parts, self.student.tag(words, self._domain), strict=True):
             tags = [self.student.tags.tags[number] for number in numbers]
             for span, infill, sure in _changes(tags, likely):
-                moved = Span(span.start + segment.start, span.stop + segment.start)
-                if sure > self.min_score and (edit := self._edit(texts[k], moved, infill, sure)):
+                if sure > self.min_score and (edit := self._edit(passage, span, infill, sure)):
                     edits[k].append(edit)
-        return [_apart(of_text) for of_text in edits]
+        return [disjoint(of_text) for of_text in edits]
 
-    def _edit(self, text: Text, span: Span, infill: str, sure: float) -> Edit | None:
+    def _edit(self, p: Passage, span: Span, infill: str, sure: float) -> Edit | None:
         """A change as an edit, if it may be made and is one."""
-        keep = self.task.keep(text)
-        if not may_be_edited(text, span, keep):
+        moved = Span(span.start + p.words.start, span.stop + p.words.start)
+        if not may_be_edited(p.text, moved, p.keep):
             return None
-        r = placed(self.task, text, span, infill, protected_words(text, keep))
-        return None if r is None else Edit(r.start, r.end, text.source[r.start : r.end], r.new, sure)
+        r = placed(self.task, p.text, moved, infill, protected_words(p.text, p.keep))
+        if r is None:
+            return None
+        return Edit(r.start + p.offset, r.end + p.offset, p.text.source[r.start : r.end], r.new, sure)
 
     def _explained(self, rewrite: Rewrite) -> Rewrite:
         if rewrite.text != rewrite.source:
@@ -93,12 +92,3 @@ def _changes(tags: Sequence[Tag], likely: Sequence[float]) -> Iterator[tuple[Spa
         if k > start or phrases:
             yield Span(start, k), "".join(phrases), sure
         k += 1
-
-
-def _apart(edits: Sequence[Edit]) -> list[Edit]:
-    """Without those that touch the one before: a capital may have reached into the next."""
-    kept: list[Edit] = []
-    for edit in edits:
-        if not kept or kept[-1].end < edit.start:
-            kept.append(edit)
-    return kept

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from masker.core.alignment import common_subsequence
+from masker.core.candidates import spelt, write
 from masker.core.spans import Span
-from masker.core.surface import replacement
 from masker.core.text import Text
 from masker.core.vocabulary import Vocabulary
 
@@ -56,9 +56,8 @@ def realise(vocabulary: Vocabulary, text: Text, holes: Sequence[Hole]) -> str:
     """
     before = text.source
     for hole in reversed(holes):  # from the right, so that the words before a hole keep their numbers
-        left = text.pieces[: text.bounds[hole.span.start]]
-        infill = vocabulary.infill(left, [piece for piece in hole.pieces if vocabulary.infillable[piece]])
-        new = replacement(text, hole.span, infill, fixed=[False] * len(text.words))
+        infill = spelt(vocabulary, text, hole.span, [piece for piece in hole.pieces if vocabulary.infillable[piece]])
+        new = write(vocabulary, text, hole.span, infill, [False] * len(text.words))
         text = vocabulary.read(text.source[: new.start] + new.new + text.source[new.end :])
     return text.source if text.words else before
 

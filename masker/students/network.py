@@ -14,10 +14,8 @@ from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
 from masker.model.folder import PACKED, PLAIN, save_tensors
 from masker.model.packed import pack
-from masker.model.padded_mlm import PaddedMLM, _first_position
+from masker.model.padded_mlm import PaddedMLM, _first_position, embeddings
 from masker.model.weights import Weights
-
-EMBEDDINGS = "embeddings"  # the part of an encoder's body, in all families that have one
 
 
 def table(rows: Sequence[Sequence[int]], value: int, device: torch.device) -> Tensor:
@@ -53,12 +51,6 @@ class Encoder(nn.Module):
         return int(getattr(self.config, "max_position_embeddings", 512)) - self._first
 
 
-def embeddings(mlm: Any) -> Any:
-    """What makes vectors of pieces and their places, before the first layer."""
-    body = mlm.base_model
-    return getattr(body, EMBEDDINGS, None) or body.get_input_embeddings()
-
-
 def keep_layers(mlm: Any, count: int) -> None:
     """Only the first layers of an encoder."""
     there = mlm.config.num_hidden_layers
@@ -77,10 +69,12 @@ def load_shape(folder: Path, owner: Path | None = None) -> tuple[Any, Vocabulary
     from transformers import AutoConfig, AutoModelForMaskedLM
 
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    base = PaddedMLM.from_pretrained(owner) if owner else None
+    if base:
+        config.vocab_size = base.mlm.config.vocab_size  # the model may have learnt of more domains since
     mlm = AutoModelForMaskedLM.from_config(config, dtype=torch.float32, trust_remote_code=False)
-    if owner is None:
+    if base is None:
         return mlm, load_vocabulary(folder)
-    base = PaddedMLM.from_pretrained(owner)
     embeddings(mlm).load_state_dict(embeddings(base.mlm).state_dict())
     return mlm, base.vocabulary
 

@@ -15,9 +15,9 @@ from torch import Tensor
 from masker.core.vocabulary import Vocabulary
 from masker.data.corpora import hold_out
 from masker.errors import MaskerError, unknown
-from masker.model.padded_mlm import PaddedMLM
+from masker.model.padded_mlm import EMBEDDINGS, PaddedMLM, embeddings
 from masker.students.base import Pair, Student, StudentSettings, owner
-from masker.students.network import EMBEDDINGS, embeddings, keep_layers, load_shape, load_weights, save_weights
+from masker.students.network import keep_layers, load_shape, load_weights, save_weights
 from masker.training.device import autocast, choose_device
 from masker.training.loop import set_dropout, teach
 from masker.training.progress import Report, Score
@@ -59,7 +59,9 @@ class TorchStudent(Student):
     device: torch.device
     shared: bool = False  # whether the embeddings are those of the model that the student's folder lies in
 
-    def __init__(self, model: Any, vocabulary: Vocabulary, device: str | None) -> None:
+    vocabulary: Any  # of whatever kind the network reads
+
+    def __init__(self, model: Any, vocabulary: Any, device: str | None) -> None:
         self.device = choose_device(device)
         self.model = model.to(self.device).eval()
         self.vocabulary = vocabulary

@@ -24,6 +24,7 @@ from masker.api import Masker
 from masker.data.pairs import read_pairs
 from masker.scale.beam import blocks as blocks_module
 from masker.scale.beam.blocks import plan, read
+from masker.students.base import Student
 
 Cli = Callable[..., Any]
 MANY = ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
@@ -178,6 +179,8 @@ def test_a_student(beam: Cli, here: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
         def edit(self, texts: list[str], to: str | None = None) -> list[str]:
             return [text.upper() for text in texts]
+
+        rewrites = Student.rewrites
 
     monkeypatch.setattr("masker.students.base.is_student", lambda folder: True)
     monkeypatch.setattr(

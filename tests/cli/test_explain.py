@@ -26,13 +26,21 @@ def test_json(explain: Cli, masker: Cli, fitted: Path) -> None:
         assert span["target_score"] == pytest.approx(span["L1"] - span["L2"], abs=2e-6)
         assert span["source_score"] == pytest.approx(-max(0, span["L3"] - span["L4"]), abs=2e-6)
         assert span["score"] == pytest.approx(span["target_score"] + span["source_score"], abs=2e-6)
+    assert [TEXT[a:b] for a, b in record["offsets"]] == TEXT.split()
+    for span in spans:
+        if span["candidate"]:
+            assert TEXT[: span["start"]] + span["new"] + TEXT[span["end"] :] != TEXT
+        else:
+            assert span["new"] is None
+            assert TEXT[span["start"] : span["end"]].split() == TEXT.split()[span["i"] : span["i"] + span["words"]]
     edited = json.loads(
         masker(
             "edit", "--model", fitted, "--to", "positive", "--method", "paper", "--format", "jsonl", stdin=TEXT.encode()
         ).text
     )
     assert record["text"] == edited["text"]
-    assert spans[record["chosen"]]["score"] == edited["edits"][0]["score"]
+    (edit,), chosen = edited["edits"], spans[record["chosen"]]
+    assert {key: chosen[key] for key in ("score", "start", "end", "new")}.items() <= edit.items()
 
 
 def test_table(explain: Cli) -> None:

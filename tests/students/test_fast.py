@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masker.core.edits import apply_edits
+from masker.core.segments import Unit
 from masker.errors import MaskerError
 from masker.students.fast import FastEditor, _changes
 from masker.students.lasertagger.tags import DELETE, KEEP, Op, Tag, TagSet
@@ -41,12 +42,10 @@ class Stub:
 TASK = make_task(make_model("bert"))
 
 
-def fast(
-    task: Any = TASK, *, rounds: int = 1, min_score: float = 0.0, longest: int | None = None, **tags: Tag
-) -> FastEditor:
+def fast(task: Any = TASK, *, rounds: int = 1, min_score: float = 0.0, unit: Unit = Unit(), **tags: Tag) -> FastEditor:
     stub = Stub(**tags)
     stub.rounds = rounds
-    return FastEditor(task, stub, min_score=min_score, longest=longest)  # type: ignore[arg-type]
+    return FastEditor(task, stub, min_score=min_score, unit=unit)  # type: ignore[arg-type]
 
 
 BAD = {"bad": Tag(Op.DELETE, " great")}
@@ -111,6 +110,8 @@ def test_changes_of_tags() -> None:
 def test_edits_make_the_text_whatever_the_tags(words: list[str], data: st.DataObject) -> None:
     text = " ".join(words)
     chosen = {word: data.draw(st.sampled_from(TAGS.tags)) for word in {w.lower() for w in words}}
-    (rewrite,) = fast(longest=data.draw(st.sampled_from([None, 3])), rounds=2, **chosen).edit([text])
+    (rewrite,) = fast(
+        unit=data.draw(st.sampled_from([Unit(), Unit(longest=3), Unit(sentences=True)])), rounds=2, **chosen
+    ).edit([text])
     assert apply_edits(text, rewrite.edits) == rewrite.text
     assert all(a.end < b.start for a, b in zip(rewrite.edits, rewrite.edits[1:], strict=False))

@@ -56,6 +56,7 @@ class Bert2Bert(TorchStudent):
     """
 
     kind = "bert2bert"
+    vocabulary: Vocabulary
     evaluated = 200  # to write piece by piece takes its time
 
     def __init__(self, model: Any, vocabulary: Vocabulary, *, max_length: int, beams: int, device: str | None) -> None:

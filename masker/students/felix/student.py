@@ -32,6 +32,7 @@ class FelixInsert(TorchStudent):
     """
 
     kind = "felix"
+    vocabulary: Vocabulary
     evaluated = 500
 
     def __init__(

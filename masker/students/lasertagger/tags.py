@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from masker.core.alignment import common_subsequence
 from masker.core.text import split_chunk
+from masker.core.unspaced import is_tight
 
 _SENTENCE_END = re.compile(r" ?[.!?]+")
 # Where one order of sentences adds no more words than this, the other is not looked at: nothing is left to be gained.
 _FEW = 3
+_LONG = 20  # characters of a chunk: longer ones, of scripts without spaces, do not come again
 
 
 class Op(IntEnum):
@@ -46,12 +48,14 @@ class Alignment(NamedTuple):
 
 def tokens(text: str) -> list[str]:
     """The words of a text, each with the space before it; the first has one too, whatever the text begins with."""
-    return [token for chunk in text.split() for token in _chunk_tokens(chunk)]
+    return [token for chunk in text.split() for token in (_chunk_tokens if len(chunk) < _LONG else _cut)(chunk)]
 
 
-@lru_cache(maxsize=1 << 20)
-def _chunk_tokens(chunk: str) -> tuple[str, ...]:
+def _cut(chunk: str) -> tuple[str, ...]:
     return tuple((" " if a == 0 else "") + chunk[a:b] for a, b in split_chunk(chunk))
+
+
+_chunk_tokens = lru_cache(maxsize=1 << 20)(_cut)
 
 
 def middle(source: Sequence[str]) -> int | None:
@@ -115,8 +119,8 @@ def realise(source: Sequence[str], tags: Sequence[Tag], gaps: Sequence[str] | No
         token = source[k]
         if gaps is not None and k == before + 1 and k:
             token = gaps[k] + token.lstrip(" ")
-        elif k != before + 1 and last.isalnum() and token[0].isalnum():  # its mark is gone, as of `(really)`
-            token = " " + token
+        elif k != before + 1 and last.isalnum() and token[0].isalnum() and not (is_tight(last) or is_tight(token[0])):
+            token = " " + token  # its mark is gone, as of `(really)`
         parts.append(token)
         last, before = token[-1], k
     return "".join(parts).strip(" ")
