@@ -20,8 +20,11 @@ class OnnxGraph:
     """One of the graphs of a folder, and a session for it. `threads`: all cores without.
 
     Rows are shared out to up to `_LANES` calls at a time, and computed there from first to last: threads that share
-    every product would wait for each other at every one.
+    every product would wait for each other at every one. Where nothing that comes out is as long as the rows (`ragged`),
+    every call has them only as long as its longest.
     """
+
+    ragged = False
 
     def __init__(self, graphs: Graphs, kind: str = INT8, threads: int = 0) -> None:
         self._graphs, self._kind = graphs, kind
@@ -57,7 +60,11 @@ class OnnxGraph:
 
         def run(k: int) -> list[np.ndarray]:
             part = slice(len(ids) * k // lanes, len(ids) * (k + 1) // lanes)
-            own = {name: np.ascontiguousarray(array[part]) for name, array in rows.items()}
+            own = {name: array[part] for name, array in rows.items()}
+            if self.ragged:
+                longest = int(own["attention"].any(0).sum())
+                own |= {name: own[name][:, :longest] for name in ("ids", "attention")}
+            own = {name: np.ascontiguousarray(array) for name, array in own.items()}
             results: list[np.ndarray] = session.run(None, own | self._tables | dict(others))
             return results
 
@@ -68,6 +75,7 @@ class OnnxGraph:
 class OnnxRuntime(OnnxGraph):
     """A graph of a masked LM, of which the scoring step is a part: no logits leave it."""
 
+    ragged = True
     batch_tokens = 1024
     chunk = 32
     prefetch = 0
