@@ -70,6 +70,7 @@ def test_the_embedded_model_writes_what_it_writes_locally(tmp_path: Path, masker
     assert failed[0]["key"] == [str(tmp_path / "in.txt"), 0, 2]
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle(tmp_path: Path, fitted: Path) -> None:
     """Beam's local runner does not replace it. The run ends at once, and goes on where it was."""
     texts = [f"{word} {k} !" for k in range(VOLUME // 4) for word in ("rude", "good", "great", "terrible")]

@@ -13,6 +13,7 @@ from masker.model.folder import exported_folder
 Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
 
 
+@pytest.mark.slow
 def test_every_way_is_timed_on_the_same_texts(masker: Cli, fitted: Path, tmp_path: Path) -> None:
     file = tmp_path / "texts"
     file.write_text("the food was bad .\nthe staff was rude .\n")

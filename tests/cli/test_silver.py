@@ -52,6 +52,7 @@ def test_options(silver: Cli, here: Path) -> None:
     )  # such as `the food was terrible here .`
 
 
+@pytest.mark.slow
 def test_killed_and_resumed(silver: Cli, fitted: Path, here: Path) -> None:
     """A real process, killed after its first lines, and the same command with --resume."""
     (here / "long.txt").write_text("".join(f"{text}\n" for text in CORPORA["negative"] * 7))

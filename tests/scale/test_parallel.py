@@ -261,6 +261,7 @@ def test_workers_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["lines", "tsv", "jsonl"])
+@pytest.mark.slow
 def test_killed_at_random_moments_no_line_is_lost_repeated_or_moved(tmp_path: Path, format: str) -> None:
     """SIGKILL to the run or to one of its workers, and bytes cut off the end, again and again."""
     context = multiprocessing.get_context("forkserver")

@@ -183,6 +183,7 @@ def fit_in_a_process(base: Path, out: Path, resume: bool) -> None:
     fit(CORPORA, out, base=base, settings=LONG, resume=resume)
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_random_moments_ends_as_an_unbroken_one(base: Path, tmp_path: Path) -> None:
     """SIGKILL, several times over: no cleaning up, no goodbye."""
     context = multiprocessing.get_context("forkserver")  # imports torch once, and forks from there
