@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from masker.core.editor import Editor, edit_stream
 from masker.core.edits import Rewrite
@@ -17,55 +17,20 @@ from masker.core.scoring import DomainScorer
 from masker.core.task import Task
 from masker.data.documents import KEEP, Document, DocumentRewrite
 from masker.errors import MaskerError, unknown
-from masker.methods import METHODS, choose, given
-from masker.model.folder import READER, STUDENT
+from masker.methods import METHODS, choose, given, unit_of
+from masker.model.critic import is_critic
+from masker.model.folder import CRITIC, READER, STUDENT
 from masker.model.reader import NO_READER, is_reader
+from masker.options import EditOptions, TaskOptions
 from masker.students.base import Student, is_student
 
 if TYPE_CHECKING:  # ONNX Runtime does without torch
     import torch
 
     from masker.runtime import Model
+    from masker.runtime.critic import Critic
     from masker.runtime.reader import Reader
     from masker.students.lasertagger.tagging import Tagging
-
-
-class TaskOptions(TypedDict, total=False):
-    """What may not be touched or inserted."""
-
-    source_score: bool
-    """False is the paper's ablation: only the target domain is asked."""
-    protect: str | re.Pattern[str] | None
-    """What this pattern matches stays as it is, besides numbers, links, accounts, tags, code and quoted names; "none"
-    protects nothing, "names" also names in capitals. The paper's method protects only what it is told to."""
-    keep: Collection[str]
-    """Terms that stay as they are."""
-    forbid: Collection[str]
-    """Words that are never inserted."""
-
-
-class EditOptions(TaskOptions, total=False):
-    """How texts are rewritten."""
-
-    method: str | None
-    """"auto", the default: "fast", the model's student, and "search" where that is not good enough. For what the model
-    has no student: "search". "paper" is the paper's method."""
-    strength: float | None
-    """The search editor goes on until the classifiers are so sure of the target domain: a probability."""
-    max_edits: int | None
-    """Up to so many edits are made in a sentence; in a text by the paper's method, and where the domains differ in how
-    texts are cut into sentences."""
-    min_score: float | None
-    """Only edits are made that score above this: with "fast" a probability."""
-    top: int
-    """Also list that many best rewrites, as `alternatives`."""
-    reader: str | Path | None
-    """The folder of a reader, which has the last word on what the search editor proposes; "none" does without. By
-    default the model's own, if it has one."""
-    chunk: int | None
-    """How many texts are edited at a time."""
-    keep_going: bool
-    """A text that cannot be edited comes out as it was, with the reason as its `error`; otherwise it is raised."""
 
 
 class Masker:
@@ -144,6 +109,20 @@ class Masker:
             self._readers[folder] = load_reader(folder, self._device, exact=self._exact)
         return self._readers[folder]
 
+    @cached_property
+    def critic(self) -> "Critic | None":
+        """The critic in the model's folder, if there is one."""
+        base = self.model.folder
+        if base is None or self.source_model is not None or not is_critic(base / CRITIC):
+            return None
+        from masker.runtime.critic import load_critic
+
+        return load_critic(base / CRITIC, base, self.model.vocabulary, self._device, exact=self._exact)
+
+    def critic_of(self, to: str) -> "Critic | None":
+        """The critic, if it knows the domain."""
+        return self.critic if self.critic and self.critic.knows(to) else None
+
     @overload
     def edit(  # type: ignore[overload-overlap]
         self, text: str, to: str, from_: str | None = None, **options: Unpack[EditOptions]
@@ -164,7 +143,7 @@ class Masker:
     ) -> Iterator[Rewrite]:
         """Rewrite texts as they come, in order, some of them at a time. Options as in `EditOptions`."""
         chunk, keep_going = options.pop("chunk", None), options.pop("keep_going", False)
-        editor = self.editor(to, from_, **options)
+        editor = self._confident(to, from_, options)
         if keep_going:
             guarded = Guarded(editor, to, self._source_domain(to, from_), lambda text: over_limit(text, self.max_words))
             yield from edit_stream(guarded, texts, chunk)
@@ -188,10 +167,25 @@ class Masker:
                 raise unknown("option", name, sorted(known))
         fixed = {name: options.pop(name) for name in TaskOptions.__optional_keys__ if name in options}  # type: ignore[misc]
         method = options.pop("method", None)
-        knobs = {name: value for name, value in options.items() if name not in ("chunk", "keep_going")}
+        others = ("chunk", "keep_going", "confidence", "min_confidence")
+        knobs = {name: value for name, value in options.items() if name not in others}
         name = choose(self, self.task(to, from_, **fixed), method, knobs)  # type: ignore[arg-type]
         task = self.task(to, from_, **fixed, standard=METHODS[name].protects)  # type: ignore[arg-type]
         return METHODS[name].make(self, task, given(knobs))
+
+    def _confident(self, to: str, from_: str | None, options: EditOptions) -> Editor:
+        """The editor that the options name, and who says how good its rewrites are."""
+        wanted, least = options.pop("confidence", True), options.pop("min_confidence", None)
+        editor, critic = self.editor(to, from_, **options), self.critic_of(to)
+        if critic is None and least is not None:
+            what = f"the model has no critic for {to}"
+            raise MaskerError(f"{what}; teach it one (masker critic), or leave out `min_confidence`")
+        if critic is None or not (wanted or least is not None):
+            return editor
+        from masker.search.confidence import Confident
+
+        task = self.task(to, from_)
+        return Confident(editor, critic, task, unit_of(self, task), least or 0.0)
 
     def explain(
         self,

@@ -67,7 +67,7 @@ def _fast(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
 
     student = masker.student
     assert student
-    return FastEditor(task, student, unit=_unit(masker, task), **options)
+    return FastEditor(task, student, unit=unit_of(masker, task), **options)
 
 
 def _paper(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
@@ -98,15 +98,16 @@ def _search(masker: "Masker", task: Task, options: dict[str, Any]) -> "SearchEdi
         task,
         classifiers,
         SearchSettings.of(masker.model.settings.search.get(task.to, {}), options),
-        unit=_unit(masker, task),
+        unit=unit_of(masker, task),
         top=top,
         chunk=task.target.runtime.chunk,
         exact=masker.exact(task),
         reader=reader,
+        critic=masker.critic_of(task.to),
     )
 
 
-def _unit(masker: "Masker", task: Task) -> Unit:
+def unit_of(masker: "Masker", task: Task) -> Unit:
     """What is edited at a time: a sentence, unless the domains differ in how texts are cut into sentences."""
     settings, both = masker.model.settings, [name for name in (task.to, task.from_) if name]
     longest = max((settings.longest[name] for name in both if name in settings.longest), default=None)

@@ -51,6 +51,7 @@ def main() -> None:
         from masker.cli import (  # noqa: F401
             beam,
             bench,
+            critic,
             distill,
             edit,
             evaluate,

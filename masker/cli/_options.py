@@ -34,6 +34,10 @@ Forbid = Annotated[
 MinScore = Annotated[
     float | None, typer.Option("--min-score", help="Make an edit only if it scores above this [default: 0].")
 ]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option("--min-confidence", help="Leave what a reader would accept less probably than this [0 to 1]."),
+]
 Exact = Annotated[
     bool, typer.Option("--exact", help="In float32 alone: slower, and the same whatever is edited together.")
 ]

@@ -76,6 +76,7 @@ def edit(
     min_score: o.MinScore = None,
     top: Top = 0,
     reader: ReaderFolder = None,
+    min_confidence: o.MinConfidence = None,
     no_source_score: o.NoSourceScore = False,
     protect: o.Protect = None,
     keep: o.Keep = None,
@@ -101,7 +102,7 @@ def edit(
         choice("format", format, list(LINE_WRITERS))
     options: dict[str, Any] = {
         "method": method, "strength": strength, "max_edits": max_edits, "min_score": min_score, "top": top,
-        "reader": reader,
+        "reader": reader, "min_confidence": min_confidence, "confidence": format == "jsonl",
         "source_score": not no_source_score, "protect": protect, "keep": o.terms(keep),
         "forbid": o.words(forbid),
     }  # fmt: skip
@@ -148,7 +149,7 @@ def _job(
     from masker.students import is_student
 
     taught = is_student(model) if model is not None else False
-    own = ("source_score", "reader")
+    own = ("source_score", "reader", "confidence")
     if taught and (given := [name for name, value in options.items() if value and name not in own]):
         raise MaskerError(f"a student has no --{given[0].replace('_', '-')}; it writes what it was taught")
     if to is None and not taught:

@@ -65,6 +65,7 @@ def silver(
     method: Method = None,
     strength: Strength = None,
     max_edits: MaxEdits = None,
+    min_confidence: o.MinConfidence = None,
     no_source_score: o.NoSourceScore = False,
     protect: o.Protect = None,
     keep: o.Keep = None,
@@ -88,6 +89,7 @@ def silver(
     if reverse and synthetic not in (None, "input"):
         raise MaskerError(f"--reverse puts rewrites on the input side, and --synthetic {synthetic} does not; drop one")
     options: dict[str, Any] = {"method": method, "strength": strength, "max_edits": max_edits, "protect": protect}
+    options |= {"min_confidence": min_confidence}
     options = {name: value for name, value in options.items() if value is not None}
     if forbid:
         options["forbid"] = o.words(forbid)

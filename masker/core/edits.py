@@ -31,7 +31,8 @@ class Edit:
 class Rewrite:
     """A rewritten text: applying `edits` to `source` gives `text`. `reason` says why where nothing was changed.
 
-    `method` is the name of the editor that made it; `error` says why it could make none.
+    `method` is the name of the editor that made it; `error` says why it could make none. `confidence` is how probably a
+    reader accepts it, where the model has a critic that can tell.
 
     `str(rewrite)` is the text; `rewrite.diff()` shows what has changed, and so does a notebook.
     """
@@ -45,6 +46,7 @@ class Rewrite:
     reason: str | None = None
     method: str | None = None
     error: str | None = None
+    confidence: float | None = None
 
     @property
     def score(self) -> float:
@@ -63,6 +65,8 @@ class Rewrite:
             record["reason"] = self.reason
         if self.method is not None:
             record["method"] = self.method
+        if self.confidence is not None:
+            record["confidence"] = round(self.confidence, 4)
         if self.error is not None:
             record["error"] = self.error
         return record

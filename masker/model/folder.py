@@ -9,6 +9,7 @@ A folder may have:
     graphs.safetensors                 what ONNX Runtime needs besides the weights, by `masker export`
     student                            a folder: the model's fast student, if it has one
     reader                             a folder: a causal LM that reads the search editor's drafts, if it has one
+    critic                             a folder: what tells how probably a reader accepts a rewrite, if it has one
 """
 
 import json
@@ -41,6 +42,8 @@ GRAPHS = "graphs.safetensors"
 STUDENT = "student"
 READER = "reader"
 READER_CARD = "reader.json"
+CRITIC = "critic"
+CRITIC_CARD = "critic.json"
 WEIGHTS = (PACKED, PLAIN, INDEX)
 OUTDATED = ("masker.onnx", "masker.float32.onnx")  # by masker export of version 0.1
 

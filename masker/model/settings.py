@@ -46,6 +46,10 @@ class SearchSettings:
     reader_odds: float = 2.0
     reader_margin: float = 3.0
     reader_kept: float = 20.0
+    # with a critic (`search.confidence`)
+    critic: float = 8.0
+    critic_drafts: int = 6  # of a segment, that it reads
+    critic_least: float = 0.5  # what the student writes stands if it is at least so probably accepted
 
     def __post_init__(self) -> None:
         for knob in fields(self):
@@ -56,7 +60,7 @@ class SearchSettings:
             raise MaskerError(f"`strength` is {self.strength}: it is a probability, so between 0 and 1")
         if not 0 <= self.convinced < 1:
             raise MaskerError(f"`convinced` is {self.convinced}: it is a probability, from 0 up to 1")
-        for name in ("max_edits", "reader_drafts"):
+        for name in ("max_edits", "reader_drafts", "critic_drafts"):
             if getattr(self, name) < 1:
                 raise MaskerError(f"`{name}` is {getattr(self, name)}: need at least 1")
 

@@ -129,7 +129,7 @@ def _step(model: PaddedMLM) -> Step:
     plain = copy.deepcopy(model, {id(model.vocabulary): model.vocabulary}).cpu().float().eval()
     plain._renew_head()
     plain.mlm.set_attn_implementation("eager")
-    plain.attend = _attend
+    plain.attend = attend
     outputs = OUTPUTS[: 3 + (plain.style is not None)]
     return Step(_Scored(plain), *_example(plain), outputs, _random(model))
 
@@ -167,7 +167,7 @@ def _example(model: PaddedMLM) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return dict(zip(INPUTS, inputs, strict=True)), dict(zip(INPUTS, varying, strict=True))
 
 
-def _attend(q: Tensor, k: Tensor, v: Tensor, seen: Tensor, scaling: float) -> Tensor:
+def attend(q: Tensor, k: Tensor, v: Tensor, seen: Tensor, scaling: float) -> Tensor:
     """As `_last_layer.plain`, in the products that the other layers are made of."""
     score = (q @ k.transpose(2, 3) * scaling).masked_fill(~seen[:, None, None, :].bool(), torch.finfo(q.dtype).min)
     return (score.softmax(-1) @ v).transpose(1, 2)

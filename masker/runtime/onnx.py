@@ -20,8 +20,8 @@ class OnnxGraph:
     """One of the graphs of a folder, and a session for it. `threads`: all cores without.
 
     Rows are shared out to up to `_LANES` calls at a time, and computed there from first to last: threads that share
-    every product would wait for each other at every one. Where nothing that comes out is as long as the rows (`ragged`),
-    every call has them only as long as its longest.
+    every product would wait for each other at every one. Where nothing that comes out is as long as the rows, they are
+    `ragged`: every call has them only as long as its longest.
     """
 
     ragged = False

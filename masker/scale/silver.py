@@ -83,7 +83,7 @@ class Taught:
 
     def edit_stream(
         self, texts: Iterable[str], to: str, from_: str | None = None, *, keep_going: bool = True,
-        min_score: float = 0.0, **options: Any,
+        min_score: float = 0.0, confidence: bool = False, **options: Any,
     ) -> Iterator[Rewrite]:  # fmt: skip
         """Rewrite texts as they come. Without `from_` they are taken to be of the other domain that it can write."""
         from masker.students.base import StudentEditor
@@ -181,7 +181,7 @@ def _pairs(
             dropped["too_long"] += 1
         else:
             numbered.append((number, text))
-    options = {**settings.options, "keep_going": True}
+    options = {"confidence": False, **settings.options, "keep_going": True}
     if "method" not in options:
         options["min_score"] = 0.0  # no option of a student: students learn from teachers
     if settings.min_score is not None and settings.min_score < 0:  # edits that would not be made otherwise

@@ -20,6 +20,7 @@ from masker.core.task import Task
 from masker.core.text import Text
 from masker.search.coherence import REACH
 from masker.search.collecting import uncollected
+from masker.search.confidence import sentence
 from masker.search.edited import Edited
 from masker.search.editor import SearchEditor
 from masker.search.segments import Segment
@@ -76,7 +77,7 @@ def accepted(search: SearchEditor, segments: Sequence[Segment], rewrites: Sequen
     """The segments that the search editor finds nothing to complain of as they are rewritten."""
     edits = [(segment, _inside(segment, rewrites[segment.number])) for segment in segments if segment.wanted]
     tried = [_tried(search, segment, some) for segment, some in edits if 0 < len(some) <= search.settings.max_edits]
-    for convinces in (_words, _encoder, _fits):  # the cheapest first
+    for convinces in (_words, _encoder, _pleases, _fits):  # the cheapest first
         tried = [one for one, good in zip(tried, convinces(search, tried), strict=True) if good]
     return tried
 
@@ -98,8 +99,7 @@ def _inside(segment: Segment, rewrite: Rewrite) -> list[Edit]:
 
 
 def _tried(search: SearchEditor, segment: Segment, edits: list[Edit]) -> Tried:
-    at, words = segment.offset, segment.text.words
-    replacements = [Replacement(edit.start - at, edit.end - at, edit.new) for edit in edits]
+    words, replacements = segment.text.words, _replacements(segment, edits)
     edited = Edited(search.task.vocabulary, segment.text, replacements)
     grown = sum(len(r.new) - (r.end - r.start) for r in replacements)
     start, end = words[segment.words.start].start, words[segment.words.stop - 1].end
@@ -117,6 +117,22 @@ def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[bool]:
 def _encoder(search: SearchEditor, tried: Sequence[Tried]) -> list[bool]:
     """Whether the encoder's classifier is."""
     return _enough(search, search.style.of_encoder([_pieces(e.text, words) for _, _, e, words in tried]))
+
+
+def _pleases(search: SearchEditor, tried: Sequence[Tried]) -> list[bool]:
+    """Whether a reader accepts it probably enough, if there is a critic to tell."""
+    if search.critic is None or not tried:
+        return [True] * len(tried)
+    pairs = [sentence(one.segment, _replacements(one.segment, one.edits)) for one in tried]
+    sure = search.critic.accepts(search.task.to, [source for source, _ in pairs], [text for _, text in pairs])
+    pleases: list[bool] = (sure >= search.settings.critic_least).tolist()
+    return pleases
+
+
+def _replacements(segment: Segment, edits: Sequence[Edit]) -> list[Replacement]:
+    """Edits of a text as they are in what is seen of it around a segment."""
+    at = segment.offset
+    return [Replacement(edit.start - at, edit.end - at, edit.new) for edit in edits]
 
 
 def _enough(search: SearchEditor, log_p: np.ndarray) -> list[bool]:

@@ -182,6 +182,23 @@ def spread(
     return Spread(bases, base[order], c.take(order), *values)
 
 
+def together(bases: Bases, fresh: Candidates, known: Candidates, most: int) -> tuple[np.ndarray, Candidates]:
+    """Up to `most` candidates of a segment, each with its base: those found in context, then others that are likely."""
+    wanted = np.zeros(len(bases.segments), bool)
+    wanted[bases.number] = True
+    likely = grouped(known.base, known.target_log_p, wanted[known.base], most)  # by segment
+    start, stop = (np.searchsorted(known.base[likely], bases.number, side) for side in ("left", "right"))
+    of = np.repeat(np.arange(len(start)), stop - start)  # each of its segment's, for every base
+    others = likely[np.arange(len(of)) - (np.cumsum(stop - start) - stop)[of]]
+    both = Candidates.of([fresh, known.take(others)])
+    base = np.concatenate([fresh.base, of])
+    order = np.arange(len(base))
+    late = order[len(fresh) :]
+    order[late[np.lexsort((of, -both.target_log_p[late]))]] = late
+    first = grouped(bases.number[base], -order, np.ones(len(base), bool), most)
+    return base[first], both.take(first)
+
+
 def grouped(group: np.ndarray, worth: np.ndarray, allowed: np.ndarray, most: int) -> np.ndarray:
     """Indices by group, the worthiest first: up to `most` of those that are allowed in each."""
     chosen = np.flatnonzero(allowed)

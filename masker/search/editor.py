@@ -21,11 +21,13 @@ from masker.core.segments import Unit, passages
 from masker.core.task import Task
 from masker.errors import MaskerError
 from masker.model.settings import SearchSettings
+from masker.runtime.critic import Critic
 from masker.runtime.reader import Reader
 from masker.search.asking import Asked, ask, ask_in_context
 from masker.search.classifiers import StyleClassifiers
 from masker.search.collecting import uncollected
-from masker.search.drafts import Bases, Candidates, grouped, spread
+from masker.search.confidence import choose
+from masker.search.drafts import Bases, Candidates, grouped, spread, together
 from masker.search.infilling import Alive
 from masker.search.pool import Spelling
 from masker.search.race import MARGIN, Race, decide, races_of, settle
@@ -46,7 +48,7 @@ AGAIN = 4  # spans with them that are also filled piece by piece
 class SearchEditor:
     """The search editor for one task. `unit` is what is edited at a time. `top` also lists that many best rewrites.
     `exact` is the same task in float32, to decide between the best, where this one is in int8. A `reader` has the last
-    word, on more drafts.
+    word, on more drafts; a `critic` only chooses among those that were looked at.
     """
 
     name = "search"
@@ -63,12 +65,13 @@ class SearchEditor:
         chunk: int = CHUNK,
         exact: Task | None = None,
         reader: Reader | None = None,
+        critic: Critic | None = None,
     ) -> None:
         if top < 0:
             raise MaskerError(f"`top` is {top}: need at least 0")
         self.task, self.style, self.settings = task, style, settings or SearchSettings()
         self.unit, self.top, self.chunk = unit, top, min(CHUNK, chunk)
-        self.exact, self.reader = exact, reader
+        self.exact, self.reader, self.critic = exact, reader, critic
         self._spelling = Spelling(task.vocabulary, style.lexicon)
 
     def edit(self, texts: Sequence[str]) -> list[Rewrite]:
@@ -100,6 +103,8 @@ class SearchEditor:
             _, races = self._race(drafts, ask_in_context(self.task, drafts), AGAIN, known)
         if self.exact:
             decide(self.exact, replace(self.style, runtime=self.exact.target.runtime), self.settings, going)
+        if self.critic:
+            choose(self.critic, self.task, self.settings, going)
         if self.reader:
             read_drafts(self.reader, self.task, self.settings, segments, most=self.wide, wanted=max(1, self.top))
         return segments
@@ -157,7 +162,7 @@ class SearchEditor:
         if known is None:
             races = self._raced(bases, found.base, found, worth)
         else:
-            races = self._raced(bases, *_together(bases, found.take(few), known), None)
+            races = self._raced(bases, *together(bases, found.take(few), known, JUDGED), None)
         refills = asked.infiller.refills(refilled, self._alive(bases, asked))
         if len(refills):
             more = asked.candidates(refills, self._spelling)
@@ -277,23 +282,6 @@ class SearchEditor:
             start, end = at.start + segment.offset, at.end + segment.offset
             edits.append(Edit(start, end, old, at.new, share, L1 - L2, -max(0.0, L3 - L4) + 0.0))
         return sorted(edits, key=lambda edit: edit.start)
-
-
-def _together(bases: Bases, fresh: Candidates, known: Candidates) -> tuple[np.ndarray, Candidates]:
-    """Up to JUDGED candidates of a segment, each with its base: those found in context, then others that are likely."""
-    wanted = np.zeros(len(bases.segments), bool)
-    wanted[bases.number] = True
-    likely = grouped(known.base, known.target_log_p, wanted[known.base], JUDGED)  # by segment
-    start, stop = (np.searchsorted(known.base[likely], bases.number, side) for side in ("left", "right"))
-    of = np.repeat(np.arange(len(start)), stop - start)  # each of its segment's, for every base
-    others = likely[np.arange(len(of)) - (np.cumsum(stop - start) - stop)[of]]
-    both = Candidates.of([fresh, known.take(others)])
-    base = np.concatenate([fresh.base, of])
-    order = np.arange(len(base))
-    late = order[len(fresh) :]
-    order[late[np.lexsort((of, -both.target_log_p[late]))]] = late
-    first = grouped(bases.number[base], -order, np.ones(len(base), bool), JUDGED)
-    return base[first], both.take(first)
 
 
 def _opinion(segment: Segment) -> float:

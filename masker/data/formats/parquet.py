@@ -71,7 +71,7 @@ class Parquet(Format, Writer, Table):
         edit = {"start": pa.int64(), "end": pa.int64(), "old": pa.string(), "new": pa.string()}
         edit |= {name: pa.float64() for name in ("score", "target_score", "source_score")}
         ours = {name: pa.string() for name in ("source", "text", "from", "to", "reason", "method", "error")}
-        ours |= {"edits": pa.list_(pa.struct(edit))}
+        ours |= {"confidence": pa.float64(), "edits": pa.list_(pa.struct(edit))}
         others = dict.fromkeys(name for row in rows for name in row if name not in ours)
         columns: dict[str, Any] = {name: pa.array([row.get(name) for row in rows]) for name in others}
         columns |= {name: pa.array([row.get(name) for row in rows], kind) for name, kind in ours.items()}

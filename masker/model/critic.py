@@ -1,0 +1,97 @@
+"""A critic: how probably a reader accepts a rewrite.
+
+It is the model's own encoder, of which a few numbers have been changed, and reads a text and its rewrite together:
+
+    [CLS] DOMAIN a text [SEP] its rewrite [SEP]
+
+Of every weight W the critic stores two narrow matrices, NAME.up and NAME.down: it computes with W + up @ down.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from masker.core.vocabulary import Vocabulary
+from masker.errors import MaskerError
+from masker.model.folder import CRITIC_CARD, one_line
+from masker.model.weights import Weights
+
+_FORMAT = 1
+UP, DOWN, HEAD = ".up", ".down", "head"
+ASPECTS = ("accepted", "style", "content", "fluency")  # what it learns to tell; the first is what it is asked for
+LONGEST = 96  # pieces of a text, and of its rewrite, that are read
+
+
+@dataclass(frozen=True)
+class CriticCard:
+    """What critic.json says: the domains whose rewrites it has seen rated, how its scores become probabilities
+    (logit = scale * score + shift, on rewrites that it had not seen), and how it was made.
+    """
+
+    domains: tuple[str, ...]
+    scale: float = 1.0
+    shift: float = 0.0
+    made: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: Path) -> "CriticCard":
+        if not is_critic(folder):
+            raise MaskerError(f"{folder} holds no critic ({CRITIC_CARD} is missing); make one with masker critic")
+        with one_line(f"cannot read {folder / CRITIC_CARD}"):
+            fields = json.loads((folder / CRITIC_CARD).read_text("utf-8"))
+            if (found := fields.pop("format", None)) != _FORMAT:
+                raise MaskerError(f"{folder / CRITIC_CARD} has format {found}, this version reads {_FORMAT}")
+            card = cls(tuple(fields["domains"]), float(fields["scale"]), float(fields["shift"]), fields["made"])
+            if not (np.isfinite([card.scale, card.shift]).all() and card.scale > 0):
+                raise MaskerError("`scale` has to be above 0, and both it and `shift` finite")
+            return card
+
+    def write(self, folder: Path) -> None:
+        fields = {"format": _FORMAT, "domains": list(self.domains), "scale": self.scale, "shift": self.shift}
+        text = json.dumps({**fields, "made": self.made}, indent=2, ensure_ascii=False)
+        (folder / CRITIC_CARD).write_text(text + "\n", "utf-8")
+
+    def probability(self, scores: np.ndarray) -> np.ndarray:
+        return np.asarray(1 / (1 + np.exp(-(self.scale * scores + self.shift))))
+
+
+def is_critic(folder: str | Path) -> bool:
+    return (Path(folder).expanduser() / CRITIC_CARD).is_file()
+
+
+def row(vocabulary: Vocabulary, to: str, source: str, text: str) -> list[int]:
+    """What the critic reads of a rewrite."""
+    first, second = (vocabulary.read(some).pieces[:LONGEST] for some in (source, text))
+    return [*vocabulary.start, vocabulary.domain(to), *first, *vocabulary.end, *second, *vocabulary.end]
+
+
+class CriticWeights(Mapping[str, np.ndarray]):
+    """The weights that a critic computes with, by the names that they have in the model; its own last layer as HEAD."""
+
+    def __init__(self, folder: Path, base: Path) -> None:
+        self._own, self._base = Weights(folder), Weights(base)
+
+    @cached_property
+    def _changed(self) -> set[str]:
+        return {name.removesuffix(UP) for name in self._own if name.endswith(UP)}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name.startswith(HEAD):
+            return self._own[name].astype(np.float32)
+        weight = self._base[name]
+        if name not in self._changed:
+            return weight
+        up, down = self._own[name + UP], self._own[name + DOWN]
+        return np.asarray(weight.reshape(len(up), -1) + up.astype(np.float32) @ down.astype(np.float32))
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._base
+        yield from (name for name in self._own if name.startswith(HEAD))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
