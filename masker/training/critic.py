@@ -165,17 +165,13 @@ def measure(network: CriticNetwork, held: Rows) -> Score:
 
 
 def calibrated(scores: np.ndarray, good: np.ndarray) -> tuple[float, float]:
-    """The scale and shift that make scores the likeliest logits: Platt's scaling, by Newton's method."""
-    x, y = np.stack([scores, np.ones(len(scores))], 1), good.astype(np.float64)
-    w = np.array([1.0, 0.0])
-    for _ in range(50):
-        p = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
-        hessian = (x * (p * (1 - p))[:, None]).T @ x + 1e-3 * np.eye(2)
-        step = np.linalg.solve(hessian, x.T @ (p - y) + 1e-3 * (w - [1.0, 0.0]))
-        w = w - step
-        if np.abs(step).max() < 1e-8:
-            break
-    return max(float(w[0]), 1e-3), float(w[1])
+    """The scale and shift that make scores the likeliest logits: Platt's scaling."""
+    from sklearn.linear_model import LogisticRegression
+
+    if len(set(good.tolist())) < 2:
+        return 1.0, 0.0
+    found = LogisticRegression(C=100.0).fit(scores[:, None], good > 0)
+    return max(float(found.coef_[0, 0]), 1e-3), float(found.intercept_[0])
 
 
 def read_ratings(path: Path) -> list[Rating]:
