@@ -4,7 +4,8 @@ It is the model's own encoder, of which a few numbers have been changed, and rea
 
     [CLS] DOMAIN a text [SEP] its rewrite [SEP]
 
-Of every weight W the critic stores two narrow matrices, NAME.up and NAME.down: it computes with W + up @ down.
+Of every weight W the critic stores two narrow matrices in int8, NAME.up and NAME.down, and what their product is to be
+multiplied with, NAME.scale [rank]: it computes with W + (up * scale) @ down.
 """
 
 import json
@@ -22,7 +23,7 @@ from masker.model.folder import CRITIC_CARD, one_line
 from masker.model.weights import Weights
 
 _FORMAT = 1
-UP, DOWN, HEAD = ".up", ".down", "head"
+UP, DOWN, SCALE, HEAD = ".up", ".down", ".scale", "head"
 ASPECTS = ("accepted", "style", "content", "fluency")  # what it learns to tell; the first is what it is asked for
 LONGEST = 96  # pieces of a text, and of its rewrite, that are read
 
@@ -70,6 +71,13 @@ def row(vocabulary: Vocabulary, to: str, source: str, text: str) -> list[int]:
     return [*vocabulary.start, vocabulary.domain(to), *first, *vocabulary.end, *second, *vocabulary.end]
 
 
+def narrow(up: np.ndarray, down: np.ndarray) -> dict[str, np.ndarray]:
+    """Two matrices [out, rank] and [rank, in] in int8, with one scale for each of their ranks."""
+    tops = [np.maximum(np.abs(matrix).max(axis), 1e-12) / 127 for matrix, axis in ((up, 0), (down, 1))]
+    codes = np.rint(up / tops[0]).astype(np.int8), np.rint(down / tops[1][:, None]).astype(np.int8)
+    return {UP: codes[0], DOWN: codes[1], SCALE: (tops[0] * tops[1]).astype(np.float32)}
+
+
 class CriticWeights(Mapping[str, np.ndarray]):
     """The weights that a critic computes with, by the names that they have in the model; its own last layer as HEAD."""
 
@@ -86,8 +94,8 @@ class CriticWeights(Mapping[str, np.ndarray]):
         weight = self._base[name]
         if name not in self._changed:
             return weight
-        up, down = self._own[name + UP], self._own[name + DOWN]
-        return np.asarray(weight.reshape(len(up), -1) + up.astype(np.float32) @ down.astype(np.float32))
+        up, down, scale = (self._own[name + part].astype(np.float32) for part in (UP, DOWN, SCALE))
+        return np.asarray(weight.reshape(len(up), -1) + (up * scale) @ down)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._base

@@ -9,7 +9,7 @@ from safetensors.numpy import save_file
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
-from masker.model.critic import ASPECTS, DOWN, HEAD, UP, CriticWeights
+from masker.model.critic import ASPECTS, HEAD, CriticWeights, narrow
 from masker.model.folder import PLAIN
 from masker.model.padded_mlm import PaddedMLM, embeddings
 
@@ -47,17 +47,15 @@ class CriticNetwork(nn.Module):
             if isinstance(part, nn.Linear) and id(part) not in skipped:
                 parametrize.register_parametrization(part, "weight", LowRank(part.weight, rank))
 
-    def changes(self) -> dict[str, np.ndarray]:
-        """What has been learnt, by the names that the files have."""
-        found: dict[str, Tensor] = {f"{HEAD}.{name}": tensor for name, tensor in self.head.named_parameters()}
+    def save(self, folder: Path) -> None:
+        """What has been learnt, and nothing else."""
+        found = {f"{HEAD}.{name}": _array(tensor) for name, tensor in self.head.named_parameters()}
         for name, part in self.model.mlm.named_modules():
             if parametrize.is_parametrized(part, "weight"):
                 low = part.parametrizations.weight[0]  # type: ignore[union-attr, index]
-                found |= {f"{name}.weight{UP}": low.up, f"{name}.weight{DOWN}": low.down}
-        return {name: tensor.detach().float().cpu().numpy().astype(np.float16) for name, tensor in found.items()}
-
-    def save(self, folder: Path) -> None:
-        save_file(self.changes(), folder / PLAIN)
+                parts = narrow(_array(low.up), _array(low.down))
+                found |= {f"{name}.weight{key}": array for key, array in parts.items()}
+        save_file(found, folder / PLAIN)
 
     @classmethod
     def load(cls, model: PaddedMLM, folder: Path, base: Path) -> "CriticNetwork":
@@ -68,7 +66,10 @@ class CriticNetwork(nn.Module):
         network.model.mlm.load_state_dict({name: known[name].view(state[name].shape) for name in known}, strict=False)
         network.model.mlm.tie_weights()
         network.model._renew_head()
-        network.head.load_state_dict(
-            {key: torch.from_numpy(weights[f"{HEAD}.{key}"].astype(np.float32)) for key in ("weight", "bias")}
-        )
+        network.head.load_state_dict({key: torch.from_numpy(weights[f"{HEAD}.{key}"]) for key in ("weight", "bias")})
         return network.eval()
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    array: np.ndarray = tensor.detach().float().cpu().numpy()
+    return array
