@@ -19,10 +19,14 @@ def critic(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Ratings of rewrites: JSONL, maybe packed.")],
     model: o.Model = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the critic [default: MODEL/critic].")] = None,
-    epochs: Annotated[float | None, typer.Option("--epochs", help="Passes over the ratings [default: 6].")] = None,
+    calibrate: Annotated[
+        Path | None,
+        typer.Option("--calibrate", metavar="FILE", help="Ratings of rewrites as they come out: these set confidence."),
+    ] = None,
+    epochs: Annotated[float | None, typer.Option("--epochs", help="Passes over the ratings [default: 9].")] = None,
     batch_size: Annotated[int | None, typer.Option("--batch-size", help="Ratings per step [default: 64].")] = None,
-    lr: Annotated[float | None, typer.Option("--lr", help="Highest learning rate [default: 2e-3].")] = None,
-    rank: Annotated[int | None, typer.Option("--rank", help="Of the changes to the weights [default: 8].")] = None,
+    lr: Annotated[float | None, typer.Option("--lr", help="Highest learning rate [default: 1.5e-3].")] = None,
+    rank: Annotated[int | None, typer.Option("--rank", help="Of the changes to the weights [default: 16].")] = None,
     held_out: Annotated[
         float | None, typer.Option("--held-out", help="Share of the texts to measure with [default: 0.15].")
     ] = None,
@@ -36,8 +40,11 @@ def critic(
     and bad ones, are a start.
     """
     from masker.model.folder import CRITIC, local_folder
+    from masker.model.light import LightModel
+    from masker.runtime.critic import load_critic
     from masker.runtime.export_critic import export_critic
     from masker.training.critic import CriticSettings, fit_critic, read_ratings
+    from masker.training.critic import calibrate as suited
 
     folder = local_folder(model)
     if folder is None:
@@ -53,6 +60,9 @@ def critic(
     with reports("critic", _line) as report:
         card = fit_critic(ratings, model, target, settings=settings, command=command(), report=report)
     export_critic(target, folder)
+    if calibrate:
+        taught = load_critic(target, folder, LightModel.read(folder).vocabulary, "cpu")
+        suited(taught, read_ratings(calibrate)).write(target)
     scores = card.made["scores"]
     say(f"wrote {target}: tells {scores['told_apart']:.1f} % of held-out pairs of good and bad rewrites apart")
 

@@ -20,6 +20,7 @@ from masker.model.critic import ASPECTS, CriticCard, row
 from masker.model.critic_network import CriticNetwork
 from masker.model.folder import GRAPHS, one_line, staged
 from masker.model.padded_mlm import PaddedMLM
+from masker.runtime.critic import Critic
 from masker.training.device import autocast, choose_device
 from masker.training.loop import set_dropout, teach
 from masker.training.progress import Report, Score
@@ -56,9 +57,9 @@ class CriticSettings(LoopSettings):
     the critic may be.
     """
 
-    epochs: float = 6.0
-    lr: float = 2e-3
-    rank: int = 8
+    epochs: float = 9.0
+    lr: float = 1.5e-3
+    rank: int = 16
     dropout: float = 0.1
     held_out: float = 0.15
     device: str | None = None
@@ -131,6 +132,19 @@ def fit_critic(
         card.write(stage)
     (out / GRAPHS).unlink(missing_ok=True)  # of an earlier critic in this folder
     return card
+
+
+def calibrate(critic: Critic, ratings: Sequence[Rating]) -> CriticCard:
+    """The card of a critic with the scale and shift that suit rewrites as they come out: the best of many drafts."""
+    found = np.zeros(len(ratings))
+    for to in {rating.to for rating in ratings}:
+        mine = [k for k, rating in enumerate(ratings) if rating.to == to]
+        found[mine] = critic.accepts(to, [ratings[k].source for k in mine], [ratings[k].text for k in mine])
+    logits, card = np.log(found / (1 - found)), critic.card
+    scale, shift = calibrated(logits, np.array([rating.aspects[0] for rating in ratings]))
+    made = {**card.made, "calibrated_on": len(ratings)}
+    scale, shift = scale * card.scale, scale * card.shift + shift
+    return CriticCard(card.domains, round(scale, 4), round(shift, 4), made)
 
 
 def prepare(
