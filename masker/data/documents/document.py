@@ -133,9 +133,10 @@ class Document:
         return DocumentRewrite(self, tuple(blocks))
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of a character of the source, both from 1."""
+        """Line and column of a character of the source, both from 1. A byte order mark has no column."""
         line = bisect(self._lines, offset)
-        return line, offset - self._lines[line - 1] + 1
+        marked = line == 1 and self.source.startswith("\ufeff")
+        return line, offset - self._lines[line - 1] + 1 - marked
 
     @cached_property
     def _lines(self) -> list[int]:
