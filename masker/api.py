@@ -187,19 +187,24 @@ class Masker:
         task = self.task(to, from_)
         return Confident(editor, critic, task, unit_of(self, task), least or 0.0)
 
-    def explain(
-        self,
-        text: str,
-        to: str,
-        from_: str | None = None,
-        *,
-        min_score: float | None = None,
-        **options: Unpack[TaskOptions],
-    ) -> Explanation:
-        """Every span of a text with its scores by the paper's method, and which of them was chosen."""
+    def explain(self, text: str, to: str, from_: str | None = None, **options: Unpack[EditOptions]) -> Explanation:
+        """Why `edit` with these options makes of a text what it makes, and every span with the paper's scores."""
         self._checked(text, None)
-        task = self.task(to, from_, **options)
-        return explain(self.exact(task) or task, text, min_score=min_score or 0.0)
+        whole = self._confident(to, from_, options.copy())
+        editor = getattr(whole, "editor", whole)
+        method = METHODS[editor.name]
+        fixed = {name: options[name] for name in TaskOptions.__optional_keys__ if name in options}  # type: ignore[literal-required]
+        task = self.task(to, from_, **fixed, standard=method.protects)
+        least = (options.get("min_score") or 0.0) if method.account is None else 0.0
+        table = explain(self.exact(task) or task, text, min_score=least)
+        made, account = table.rewrite, None
+        if method.account is not None:
+            made, account = method.account(editor, text)
+        elif options.get("max_edits") or options.get("top"):  # what the table alone does not tell
+            made = editor.begin([text])()[0]
+        made = replace(made, method=made.method or editor.name)
+        (made,) = getattr(whole, "told", list)([made])
+        return replace(table, method=editor.name, made=made, account=account)
 
     def task(
         self,

@@ -44,7 +44,7 @@ def check(
     encoding: o.Encoding = "utf-8",
     device: o.Device = None,
 ) -> None:
-    """List places that do not read like --to, and what could stand there.
+    """List what does not read like --to, with suggestions.
 
     Only prose is looked at: code, links and markup are not. The exit code is 0 if nothing is found, 1 if something is,
     2 for wrong usage, and 3 if nothing is found but a paragraph could not be checked.

@@ -33,9 +33,10 @@ class Confident:
 
     def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
         wait = self.editor.begin(texts)
-        return lambda: self._told(wait())
+        return lambda: self.told(wait())
 
-    def _told(self, rewrites: list[Rewrite]) -> list[Rewrite]:
+    def told(self, rewrites: list[Rewrite]) -> list[Rewrite]:
+        """Rewrites with their confidence, without what is below the least."""
         parts = [self._sentences(rewrite) for rewrite in rewrites]
         flat = [part for of_text in parts for part in of_text]
         sure = iter(self.critic.accepts(self.task.to, [s for s, _, _ in flat], [t for _, t, _ in flat]).tolist())
