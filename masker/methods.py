@@ -61,6 +61,18 @@ def _usual(masker: "Masker", task: Task, given: Mapping[str, Any]) -> str:
     return next((name for name in able if METHODS[name].options.issuperset(given)), able[0])
 
 
+def gated(masker: "Masker", task: Task, editor: Editor, below: float) -> Editor:
+    """An editor that lets be what both style classifiers do not find less probable than `below` of the target domain.
+
+    A model without them edits as ever.
+    """
+    from masker.search.gate import Gated
+
+    return (
+        editor if _lacks_for_search(masker, task) else Gated(editor, _search(masker, task, {"reader": "none"}), below)
+    )
+
+
 def _auto(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
     from masker.search.auto import AutoEditor
 

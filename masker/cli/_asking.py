@@ -7,7 +7,7 @@ from rich.text import Text
 
 from masker.cli._checking import Rewritten
 from masker.cli._output import err
-from masker.data.documents import Finding, decided, findings
+from masker.data.documents import Finding, decided
 
 if TYPE_CHECKING:
     from masker.core.edits import Edit
@@ -22,7 +22,7 @@ def ask_about(done: Sequence[Rewritten]) -> "Iterator[tuple[Rewritten, DocumentR
     answers = Answers()
     for one in done:
         chosen: dict[tuple[int, int], Edit] = {}
-        for finding in findings(one.done):
+        for finding in one.done.findings():
             if (edit := answers.about(one, finding)) is not None:
                 chosen[finding.place] = edit
         yield one, decided(one.done, chosen)

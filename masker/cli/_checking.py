@@ -22,6 +22,10 @@ STDIN = Path("-")
 Files = Annotated[
     list[Path], typer.Argument(help="Markdown, HTML or plain text, as the names end; - is standard input.")
 ]
+Below = Annotated[
+    float,
+    typer.Option("--below", help="Only sentences in which both style classifiers give --to less than this [0 to 1]."),
+]
 Kind = Annotated[
     str | None, typer.Option("--kind", help="markdown, html or plain, whatever the names say [default: by name].")
 ]
@@ -42,17 +46,19 @@ class Rewritten:
 
 def checking_job(
     to: str, from_: str | None, model: str | None, max_words: int, exact: bool, *, method: str | None,
-    strength: float | None, max_edits: int | None, min_score: float | None, top: int, protect: str | None,
-    keep: Path | None, forbid: list[str] | None,
+    strength: float | None, max_edits: int | None, min_score: float | None, top: int, below: float,
+    protect: str | None, keep: Path | None, forbid: list[str] | None,
 ) -> "Job":  # fmt: skip
-    """What is asked for, as for masker edit. A student has one suggestion only, whatever `top` is."""
+    """What is asked for, as for masker edit. A student alone has one suggestion only, and no classifiers."""
     from masker.students import is_student
 
-    top = 0 if model is not None and is_student(model) else top
+    alone = model is not None and is_student(model)
     options: dict[str, Any] = {
-        "method": method, "strength": strength, "max_edits": max_edits, "min_score": min_score, "top": top,
-        "protect": protect, "keep": [*o.terms(keep), *KEEP], "forbid": o.words(forbid),
+        "method": method, "strength": strength, "max_edits": max_edits, "min_score": min_score,
+        "protect": protect, "keep": o.terms(keep), "forbid": o.words(forbid),
     }  # fmt: skip
+    if not alone:
+        options |= {"top": top, "below": below, "keep": [*options["keep"], *KEEP]}
     return replace(make_job(to, from_, model, None, max_words, options), exact=exact)
 
 

@@ -8,7 +8,7 @@ import typer
 
 from masker.cli import _options as o
 from masker.cli import app
-from masker.cli._checking import Files, Kind, checking_job, rewrite_files
+from masker.cli._checking import Below, Files, Kind, checking_job, rewrite_files
 from masker.cli._editing import Failures
 from masker.cli._output import choice, err, writer
 from masker.cli.edit import MaxEdits, Method, Strength
@@ -31,6 +31,7 @@ def check(
     format: Shape = "text",
     out: Out = None,
     suggestions: Suggestions = 1,
+    below: Below = 0.5,
     method: Method = None,
     strength: Strength = None,
     max_edits: MaxEdits = None,
@@ -49,17 +50,17 @@ def check(
     Only prose is looked at: code, links and markup are not. The exit code is 0 if nothing is found, 1 if something is,
     2 for wrong usage, and 3 if nothing is found but a paragraph could not be checked.
     """
-    from masker.data.documents import findings
     from masker.show.findings import FORMATS, Checked
 
     choice("format", format, SHAPES)
     job = checking_job(
         to, from_, model, max_words, exact, method=method, strength=strength, max_edits=max_edits,
-        min_score=min_score, top=TOP if suggestions > 1 else 0, protect=protect, keep=keep, forbid=forbid,
+        min_score=min_score, top=TOP if suggestions > 1 else 0, below=below, protect=protect, keep=keep,
+        forbid=forbid,
     )  # fmt: skip
     failures = Failures("could not be checked")
     done = rewrite_files(job, files, kind=kind, encoding=encoding, device=device, failures=failures)
-    checked = [Checked(one.name, [f.first(suggestions) for f in findings(one.done)], one.failed) for one in done]
+    checked = [Checked(one.name, [f.first(suggestions) for f in one.done.findings()], one.failed) for one in done]
     with writer(out) as sink:
         sink.write(FORMATS[format](checked))
     count = sum(len(file.findings) for file in checked)

@@ -12,7 +12,7 @@ import typer
 from masker.cli import _options as o
 from masker.cli import app
 from masker.cli._asking import ask_about
-from masker.cli._checking import STDIN, Files, Kind, Rewritten, checking_job, rewrite_files
+from masker.cli._checking import STDIN, Below, Files, Kind, Rewritten, checking_job, rewrite_files
 from masker.cli._editing import Failures
 from masker.cli._output import err, writer
 from masker.cli.check import TOP
@@ -37,6 +37,7 @@ def fix(
     interactive: Interactive = False,
     from_: o.From = None,
     model: o.Model = None,
+    below: Below = 0.5,
     method: Method = None,
     strength: Strength = None,
     max_edits: MaxEdits = None,
@@ -63,7 +64,7 @@ def fix(
     job = checking_job(
         to, from_, model, max_words, exact, method=method, strength=strength, max_edits=max_edits,
         min_score=min_score, top=TOP if interactive and method in (None, "search", "paper") else 0,
-        protect=protect, keep=keep, forbid=forbid,
+        below=below, protect=protect, keep=keep, forbid=forbid,
     )  # fmt: skip
     failures = Failures("could not be edited, and came out unchanged")
     done = rewrite_files(job, files, kind=kind, encoding=encoding, device=device, failures=failures)

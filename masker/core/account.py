@@ -56,7 +56,7 @@ class Check:
 @dataclass(frozen=True)
 class DraftRow:
     """A draft that was considered, and each term of its rank: `total` is their sum, `score` the gain over leaving the
-    text alone, which is the draft without edits.
+    text alone, which is the draft without edits. A critic chooses among drafts, but adds nothing to the score.
     """
 
     text: str

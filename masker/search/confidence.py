@@ -84,6 +84,8 @@ def choose(critic: Critic, task: Task, s: SearchSettings, segments: Sequence[Seg
     texts = [sentence(segment, draft.replacements) for segment, draft in pairs]
     sure = critic.accepts(task.to, [source for source, _ in texts], [text for _, text in texts])
     worth = s.critic * np.log(np.maximum(sure, 1e-6))
+    for (_, draft), more in zip(pairs, worth.tolist(), strict=True):
+        draft.acceptance = more
     value = {id(draft): draft.total + more for (_, draft), more in zip(pairs, worth.tolist(), strict=True)}
     for segment in going:
         head = sorted(segment.drafts[: s.critic_drafts], key=lambda draft: -value[id(draft)])

@@ -15,12 +15,14 @@ TERMS = {
     "coherence": ("coherence", "how much less likely the words that stay have become"),
     "residue": ("residue", "how much some of them still speak for the source domain"),
     "sure": ("sure", "both classifiers are sure enough"),
+    "critic": ("critic", "how probably a reader accepts it, by the critic"),
     "reader": ("reader", "what the reader makes of it"),
 }
 CHECKS = {
     "edits": "no more edits than allowed",
     "bag_of_words": "the classifier of its words is convinced",
     "encoder": "the encoder's classifier is convinced",
+    "critic": "a reader would accept it, by the critic",
     "misfit": "no word has become much less likely",
 }
 _EDITORS = {"fast": "the student (fast)", "search": "the search editor (search)", "paper": "the paper's method"}

@@ -15,6 +15,7 @@ from masker.cli.fix import unified
 Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
 Fails = Callable[..., str]
 TEXT = "# Soup\r\n\r\nIt was the worst *soup* 😀 in `worst()`,\r\nand terrible service.\r\n\r\nI hate it here."
+pytestmark = pytest.mark.usefixtures("loaded_once")
 USUAL = ("--to", "positive", "--method", "fast")
 
 
@@ -195,3 +196,30 @@ def test_a_diff_ends_its_lines(old: str, new: str) -> None:
         bool(new) and not new.endswith("\n")
     )
     assert not list(unified("f", old, old))
+
+
+def test_what_reads_like_neither_is_not_told_of(check: Cli) -> None:
+    """The student would write something into the heading."""
+    text = b"# Our evening\n\nI hate it here.\n"
+    found = json.loads(check("-", "--kind", "markdown", "--format", "json", stdin=text).text)["findings"]
+    assert [one["line"] for one in found] == [3]
+    found = json.loads(check("-", "--kind", "markdown", "--format", "json", "--below", "1", stdin=text).text)[
+        "findings"
+    ]
+    assert [one["line"] for one in found] == [1, 3]
+
+
+def test_the_hooks_of_pre_commit_are_verbs_with_their_options() -> None:
+    yaml = pytest.importorskip("yaml")
+    from typer.main import get_command
+
+    from masker.cli import app
+
+    hooks = yaml.safe_load((Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert [hook["id"] for hook in hooks] == ["masker-check", "masker-fix"]
+    for hook in hooks:
+        assert {"name", "description", "language", "types_or"} <= hook.keys()
+        program, verb, *options = hook["entry"].split()
+        known = {flag for p in get_command(app).commands[verb].params for flag in p.opts}  # type: ignore[attr-defined]
+        assert program == "masker"
+        assert {*options, "--to"} <= known

@@ -94,6 +94,7 @@ def test_bad_input(fails: Fails, fitted: Path, here: Path, arguments: list[str],
     assert len(list(here.iterdir())) == 2
 
 
+@pytest.mark.usefixtures("loaded_once")
 def test_what_the_default_did(masker: Cli, here: Path) -> None:
     """The same as masker edit, of the same options."""
     text = "Our waitress was slow and the soup was bland."
@@ -107,6 +108,7 @@ def test_what_the_default_did(masker: Cli, here: Path) -> None:
     assert shown.splitlines()[-1] == "Our waitress was [-slow-]{+great+} and the soup was [-bland-]{+delicious+}."
 
 
+@pytest.mark.usefixtures("loaded_once")
 def test_drafts_in_a_table(masker: Cli, here: Path) -> None:
     result = masker("explain", "The soup was bland.", "--to", "positive", "--method", "search", "--html", "out.html")
     assert (result.code, result.out, result.err) == (0, b"", "wrote out.html\n")

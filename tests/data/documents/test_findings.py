@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from masker.core.edits import Edit, Rewrite, apply_edits
-from masker.data.documents import Document, decided, findings
+from masker.data.documents import Document, decided
 
 from .fake import edit, rewrite
 
@@ -20,7 +20,7 @@ def lines_of(text: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["plain", "markdown"])
 def test_places_are_right_with_wide_characters_and_any_line_ends(kind: str) -> None:
-    found = findings(edit(WIDE, kind))
+    found = edit(WIDE, kind).findings()
     assert len(found) == 5
     lines = lines_of(WIDE)
     for one in found:
@@ -38,7 +38,7 @@ def test_what_is_inserted_and_deleted_is_told_of_a_word_and_can_be_made() -> Non
         Rewrite(first, "It was great fun.", "a", "b", (Edit(7, 7, "", "great ", 1.0),)),
         Rewrite(second, "And odd.", "a", "b", (Edit(4, 11, "really ", "", 1.0),)),
     ]
-    one, two = findings(document.rewrite(rewrites))
+    one, two = document.rewrite(rewrites).findings()
     assert (one.old, one.replacements) == ("fun", ("great fun",))
     assert (two.old, two.replacements) == ("really ", ("",))
     assert two.message == "“really” reads a; for b: nothing"
@@ -55,7 +55,7 @@ def test_other_suggestions_are_written_as_the_document_has_it_and_can_be_chosen(
     source = "It is *bad* and bad.\n\nVery bad.\n"
     document = Document.read(source, "markdown")
     done = document.rewrite(with_alternatives(text) for text in document.texts)
-    found = findings(done)
+    found = done.findings()
     assert [one.replacements for one in found] == [
         ("good", "fine\\_"),
         ("good", "fine\\_"),
