@@ -46,8 +46,8 @@ class Rewritten:
 
 def checking_job(
     to: str, from_: str | None, model: str | None, max_words: int, exact: bool, *, method: str | None,
-    strength: float | None, max_edits: int | None, min_score: float | None, top: int, below: float,
-    protect: str | None, keep: Path | None, forbid: list[str] | None,
+    strength: float | None, max_edits: int | None, min_score: float | None, min_confidence: float | None, top: int,
+    below: float, protect: str | None, keep: Path | None, forbid: list[str] | None,
 ) -> "Job":  # fmt: skip
     """What is asked for, as for masker edit. A student alone has one suggestion only, and no classifiers."""
     from masker.students import is_student
@@ -55,10 +55,11 @@ def checking_job(
     alone = model is not None and is_student(model)
     options: dict[str, Any] = {
         "method": method, "strength": strength, "max_edits": max_edits, "min_score": min_score,
+        "min_confidence": min_confidence,
         "protect": protect, "keep": o.terms(keep), "forbid": o.words(forbid),
     }  # fmt: skip
     if not alone:
-        options |= {"top": top, "below": below, "keep": [*options["keep"], *KEEP]}
+        options |= {"top": top, "below": below, "keep": [*options["keep"], *KEEP], "confidence": False}
     return replace(make_job(to, from_, model, None, max_words, options), exact=exact)
 
 

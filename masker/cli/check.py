@@ -36,6 +36,7 @@ def check(
     strength: Strength = None,
     max_edits: MaxEdits = None,
     min_score: o.MinScore = None,
+    min_confidence: o.MinConfidence = None,
     protect: o.Protect = None,
     keep: o.Keep = None,
     forbid: o.Forbid = None,
@@ -55,8 +56,8 @@ def check(
     choice("format", format, SHAPES)
     job = checking_job(
         to, from_, model, max_words, exact, method=method, strength=strength, max_edits=max_edits,
-        min_score=min_score, top=TOP if suggestions > 1 else 0, below=below, protect=protect, keep=keep,
-        forbid=forbid,
+        min_score=min_score, min_confidence=min_confidence, top=TOP if suggestions > 1 else 0, below=below,
+        protect=protect, keep=keep, forbid=forbid,
     )  # fmt: skip
     failures = Failures("could not be checked")
     done = rewrite_files(job, files, kind=kind, encoding=encoding, device=device, failures=failures)

@@ -42,6 +42,7 @@ def fix(
     strength: Strength = None,
     max_edits: MaxEdits = None,
     min_score: o.MinScore = None,
+    min_confidence: o.MinConfidence = None,
     protect: o.Protect = None,
     keep: o.Keep = None,
     forbid: o.Forbid = None,
@@ -63,8 +64,9 @@ def fix(
         _check_writable(files)
     job = checking_job(
         to, from_, model, max_words, exact, method=method, strength=strength, max_edits=max_edits,
-        min_score=min_score, top=TOP if interactive and method in (None, "search", "paper") else 0,
-        below=below, protect=protect, keep=keep, forbid=forbid,
+        min_score=min_score, min_confidence=min_confidence,
+        top=TOP if interactive and method in (None, "search", "paper") else 0, below=below,
+        protect=protect, keep=keep, forbid=forbid,
     )  # fmt: skip
     failures = Failures("could not be edited, and came out unchanged")
     done = rewrite_files(job, files, kind=kind, encoding=encoding, device=device, failures=failures)

@@ -93,6 +93,12 @@ class SegmentAccount:
     as_it_is: DraftRow | None = None
     drafts: tuple[DraftRow, ...] = ()
 
+    @property
+    def terms(self) -> list[str]:
+        """The names of the terms that ranks have; not every draft has all."""
+        rows = (*self.drafts, self.as_it_is) if self.as_it_is else self.drafts
+        return list(dict.fromkeys(name for row in rows for name in row.terms))
+
     def to_dict(self) -> dict[str, Any]:
         record: dict[str, Any] = {
             "start": self.start, "end": self.end, "text": self.text, "method": self.method, "reason": self.reason,

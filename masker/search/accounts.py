@@ -62,7 +62,7 @@ def _searched(
     editor: SearchEditor, segment: Segment, why: str = "", student: str | None = None, checks: tuple[Check, ...] = ()
 ) -> SegmentAccount:
     settings, (start, end) = editor.settings, _place(segment)
-    before = terms(settings, segment.log_p, 0.0, 1.0) | _others(editor, 0.0, segment.reading)
+    before = terms(settings, segment.log_p, 0.0, 1.0) | _others(editor, None, segment.reading)
     as_it_is = DraftRow(_text(segment), (), before, sum(before.values()), 0.0)
     known = [draft for draft in segment.drafts if len(draft.parts) <= settings.max_edits]
     best = next(filter(editor.convinces, known), None)
@@ -85,7 +85,7 @@ def _row(editor: SearchEditor, segment: Segment, draft: Draft, as_it_is: DraftRo
     edits = [Edit(r.start + at, r.end + at, source[r.start : r.end], r.new, score) for r in draft.replacements]
     text, sorted_edits = _written(segment, edits)
     chosen = draft is best and score > editor.settings.min_score
-    return DraftRow(text, sorted_edits, found, draft.total + draft.acceptance, score, chosen)
+    return DraftRow(text, sorted_edits, found, draft.total + (draft.acceptance or 0.0), score, chosen)
 
 
 def _reason(editor: SearchEditor, segment: Segment, best: Draft | None, made: bool, count: int) -> str:
@@ -101,9 +101,10 @@ def _reason(editor: SearchEditor, segment: Segment, best: Draft | None, made: bo
     return f"no edit scores above {editor.settings.min_score:g}"
 
 
-def _others(editor: SearchEditor, acceptance: float, reading: float) -> dict[str, float]:
-    """What a critic and a reader add, if there are such."""
-    return ({"critic": acceptance} if editor.critic else {}) | ({"reader": reading} if editor.reader else {})
+def _others(editor: SearchEditor, acceptance: float | None, reading: float) -> dict[str, float]:
+    """What a critic and a reader add, if there are such; a critic reads only the best."""
+    found = {} if acceptance is None else {"critic": acceptance}
+    return found | ({"reader": reading} if editor.reader else {})
 
 
 def _probabilities(log_p: np.ndarray) -> Mapping[str, float]:

@@ -41,7 +41,7 @@ class Draft:
     replacements: tuple[Replacement, ...] = ()  # of the parts, once they are written out
     coherence: float = 0.0  # of the close look, in nats
     residue: float = 0.0
-    acceptance: float = 0.0  # what the critic makes of it, besides its rank
+    acceptance: float | None = None  # what the critic makes of it, besides its rank, if it has read it
     reading: float = 0.0  # what the reader makes of it
     misfits: tuple[tuple[float, int], ...] = ()  # words that have become less likely: by how much, and which
     leftovers: tuple[int, ...] = ()  # words that still speak for the source domain, the worst first

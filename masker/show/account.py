@@ -38,12 +38,12 @@ def _segment(one: "SegmentAccount", to: str) -> list[Any]:
             grid.add_row(CHECKS[check.name], check_value(check), "yes" if check.passed else "no")
         parts.append(grid)
     if one.as_it_is is not None and one.drafts:
-        names = list(one.as_it_is.terms)
+        names = one.terms
         grid = _grid("draft", "score", *(TERMS[name][0] for name in names), "total")
         for row in (*one.drafts, one.as_it_is):
-            numbers = [row.score, *(row.terms[name] for name in names), row.total]
+            numbers = [row.score, *(row.terms.get(name) for name in names), row.total]
             style = "bold" if row.chosen else "" if row.edits else "dim"
-            grid.add_row(_draft(row), *(f"{number:.2f}" for number in numbers), style=style)
+            grid.add_row(_draft(row), *("" if number is None else f"{number:.2f}" for number in numbers), style=style)
         parts.append(grid)
     return parts
 

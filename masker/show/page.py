@@ -76,13 +76,13 @@ def _segment(one: "SegmentAccount", to: str) -> str:
 
 
 def _drafts(one: "SegmentAccount", as_it_is: "DraftRow") -> str:
-    names = list(as_it_is.terms)
+    names = one.terms
     heads = "".join(f'<th title="{_e(TERMS[name][1])}">{_e(TERMS[name][0])}</th>' for name in names)
     rows = ""
     for row in (*one.drafts, as_it_is):
         kind = "chosen" if row.chosen else "" if row.edits else "idle"
-        values = [row.score, *(row.terms[name] for name in names), row.total]
-        cells = "".join(f"<td>{value:.2f}</td>" for value in values)
+        values = [row.score, *(row.terms.get(name) for name in names), row.total]
+        cells = "".join(f"<td>{'' if value is None else f'{value:.2f}'}</td>" for value in values)
         rows += f'<tr class="{kind}"><th>{_draft(one, row)}</th>{cells}</tr>'
     head = f"<thead><tr><th>draft</th><th>score</th>{heads}<th>total</th></tr></thead>"
     return f'<div class="scroll"><table>{head}<tbody>{rows}</tbody></table></div>'

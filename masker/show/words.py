@@ -55,4 +55,5 @@ def summary(explanation: "Explanation") -> str:
     why = rewrite.reason or (reasons[0] if len(reasons) == 1 else "")
     if not count and not why and explanation.method == "paper":
         why = "no edit scores high enough"
-    return f"{what}: {why}." if why else f"{what}."
+    sure = f" A reader would accept it with a probability of {rewrite.confidence:.2f}." if rewrite.confidence else ""
+    return (f"{what}: {why}." if why else f"{what}.") + sure

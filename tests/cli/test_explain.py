@@ -116,6 +116,18 @@ def test_drafts_in_a_table(masker: Cli, here: Path) -> None:
     lines = masker("explain", "The soup was bland.", "--to", "positive", "--method", "search").text.splitlines()
     head = next(line for line in lines if line.startswith("draft"))
     assert head.split() == [
-        *("draft", "score", "encoder", "words", "likelihood", "similarity", "coherence", "residue", "sure", "total")
+        *(
+            "draft",
+            "score",
+            "encoder",
+            "words",
+            "likelihood",
+            "similarity",
+            "coherence",
+            "residue",
+            "sure",
+            "critic",
+            "total",
+        )
     ]
     assert lines[lines.index(head) + 1].startswith("bland → ")
