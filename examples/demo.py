@@ -26,7 +26,7 @@ def main() -> None:
 
     text, to = EXAMPLES[3]
     console.print(f"\nWhy? Every span of [bold]{text}[/] with the likelihoods L1..L4 that the domains give it:\n")
-    console.print(masker.explain(text, to=to))
+    console.print(masker.explain(text, to=to, method="paper"))
     console.print("\nNext: [bold].venv/bin/masker --help[/], or the README.")
 
 

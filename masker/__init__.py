@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from masker.api import Masker
     from masker.core.edits import Edit, Rewrite
     from masker.core.explanation import Explanation
-    from masker.data.documents import DocumentRewrite
+    from masker.data.documents import DocumentRewrite, Finding
     from masker.evaluation.judges.base import Judge
     from masker.evaluation.report import evaluate
     from masker.model.padded_mlm import PaddedMLM
@@ -21,6 +21,7 @@ _HOME = {
     "DocumentRewrite": "data.documents",
     "Edit": "core.edits",
     "Explanation": "core.explanation",
+    "Finding": "data.documents",
     "Judge": "evaluation.judges.base",
     "Masker": "api",
     "PaddedMLM": "model.padded_mlm",
@@ -34,6 +35,7 @@ __all__ = [
     "DocumentRewrite",
     "Edit",
     "Explanation",
+    "Finding",
     "Judge",
     "Masker",
     "MaskerError",

@@ -17,7 +17,7 @@ from masker.core.scoring import DomainScorer
 from masker.core.task import Task
 from masker.data.documents import KEEP, Document, DocumentRewrite
 from masker.errors import MaskerError, unknown
-from masker.methods import METHODS, choose, given, unit_of
+from masker.methods import METHODS, choose, gated, given, unit_of
 from masker.model.critic import is_critic
 from masker.model.folder import CRITIC, READER, STUDENT
 from masker.model.reader import NO_READER, is_reader
@@ -166,12 +166,13 @@ class Masker:
             if name not in known:
                 raise unknown("option", name, sorted(known))
         fixed = {name: options.pop(name) for name in TaskOptions.__optional_keys__ if name in options}  # type: ignore[misc]
-        method = options.pop("method", None)
+        method, below = options.pop("method", None), options.pop("below", None)
         others = ("chunk", "keep_going", "confidence", "min_confidence")
         knobs = {name: value for name, value in options.items() if name not in others}
         name = choose(self, self.task(to, from_, **fixed), method, knobs)  # type: ignore[arg-type]
         task = self.task(to, from_, **fixed, standard=METHODS[name].protects)  # type: ignore[arg-type]
-        return METHODS[name].make(self, task, given(knobs))
+        editor = METHODS[name].make(self, task, given(knobs))
+        return editor if below is None else gated(self, task, editor, below)
 
     def _confident(self, to: str, from_: str | None, options: EditOptions) -> Editor:
         """The editor that the options name, and who says how good its rewrites are."""
@@ -187,19 +188,25 @@ class Masker:
         task = self.task(to, from_)
         return Confident(editor, critic, task, unit_of(self, task), least or 0.0)
 
-    def explain(
-        self,
-        text: str,
-        to: str,
-        from_: str | None = None,
-        *,
-        min_score: float | None = None,
-        **options: Unpack[TaskOptions],
-    ) -> Explanation:
-        """Every span of a text with its scores by the paper's method, and which of them was chosen."""
+    def explain(self, text: str, to: str, from_: str | None = None, **options: Unpack[EditOptions]) -> Explanation:
+        """Why `edit` with these options makes of a text what it makes, and every span with the paper's scores."""
         self._checked(text, None)
-        task = self.task(to, from_, **options)
-        return explain(self.exact(task) or task, text, min_score=min_score or 0.0)
+        options.pop("below", None)  # what it would have made is explained
+        whole = self._confident(to, from_, options.copy())
+        editor = getattr(whole, "editor", whole)
+        method = METHODS[editor.name]
+        fixed = {name: options[name] for name in TaskOptions.__optional_keys__ if name in options}  # type: ignore[literal-required]
+        task = self.task(to, from_, **fixed, standard=method.protects)
+        least = (options.get("min_score") or 0.0) if method.account is None else 0.0
+        table = explain(self.exact(task) or task, text, min_score=least)
+        made, account = table.rewrite, None
+        if method.account is not None:
+            made, account = method.account(editor, text)
+        elif options.get("max_edits") or options.get("top"):  # what the table alone does not tell
+            made = editor.begin([text])()[0]
+        made = replace(made, method=made.method or editor.name)
+        (made,) = getattr(whole, "told", list)([made])
+        return replace(table, method=editor.name, made=made, account=account)
 
     def task(
         self,

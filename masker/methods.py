@@ -1,16 +1,19 @@
 """The methods of editing, found by their names: one table. To add a method, write its `Editor` and add a row here."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from masker.core.account import Account
 from masker.core.editor import Editor
+from masker.core.edits import Rewrite
 from masker.core.segments import Unit
 from masker.core.task import Task
 from masker.errors import MaskerError, unknown
 
 if TYPE_CHECKING:
     from masker.api import Masker
+    from masker.search.auto import AutoEditor
     from masker.search.editor import SearchEditor
 
 
@@ -18,13 +21,15 @@ if TYPE_CHECKING:
 class Method:
     """A way of editing. `options` are the knobs it has, and `lacks` says what a model lacks for it, None if nothing.
 
-    `protects` is whether it leaves numbers, links and their like alone without being told to.
+    `protects` is whether it leaves numbers, links and their like alone without being told to. `account` rewrites a text
+    and tells how; without one the paper's table tells all there is to tell.
     """
 
     options: frozenset[str]
     lacks: Callable[["Masker", Task], str | None]
     make: Callable[["Masker", Task, dict[str, Any]], Editor]
     protects: bool = True
+    account: Callable[[Any, str], tuple[Rewrite, Account]] | None = None
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,6 +59,18 @@ def _usual(masker: "Masker", task: Task, given: Mapping[str, Any]) -> str:
         return "paper"  # the ablation is the paper's
     able = [name for name in USUAL if not METHODS[name].lacks(masker, task)]
     return next((name for name in able if METHODS[name].options.issuperset(given)), able[0])
+
+
+def gated(masker: "Masker", task: Task, editor: Editor, below: float) -> Editor:
+    """An editor that lets be what both style classifiers do not find less probable than `below` of the target domain.
+
+    A model without them edits as ever.
+    """
+    from masker.search.gate import Gated
+
+    return (
+        editor if _lacks_for_search(masker, task) else Gated(editor, _search(masker, task, {"reader": "none"}), below)
+    )
 
 
 def _auto(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
@@ -137,11 +154,29 @@ def _lacks_for_search(masker: "Masker", task: Task) -> str | None:
     )
 
 
+def _tell_auto(editor: "AutoEditor", text: str) -> tuple[Rewrite, Account]:
+    from masker.search.accounts import auto_account
+
+    rewrite, account = auto_account(editor, text)
+    return rewrite, replace(account, rounds=_tell_fast(editor.fast, text)[1].rounds)
+
+
+def _tell_fast(editor: Any, text: str) -> tuple[Rewrite, Account]:
+    rewrite, account = editor.account(text)
+    return rewrite, account
+
+
+def _tell_search(editor: "SearchEditor", text: str) -> tuple[Rewrite, Account]:
+    from masker.search.accounts import search_account
+
+    return search_account(editor, text)
+
+
 _SHARED = frozenset({"max_edits", "min_score", "top"})
 METHODS = {
-    "auto": Method(frozenset({"max_edits", "strength", "reader"}), _lacks_for_auto, _auto),
-    "fast": Method(frozenset({"min_score"}), _lacks_for_fast, _fast),
-    "search": Method(_SHARED | {"strength", "reader"}, _lacks_for_search, _search),
+    "auto": Method(frozenset({"max_edits", "strength", "reader"}), _lacks_for_auto, _auto, account=_tell_auto),
+    "fast": Method(frozenset({"min_score"}), _lacks_for_fast, _fast, account=_tell_fast),
+    "search": Method(_SHARED | {"strength", "reader"}, _lacks_for_search, _search, account=_tell_search),
     "paper": Method(_SHARED, lambda masker, task: None, _paper, protects=False),
 }
 USUAL = ("auto", "search", "paper")  # what is taken by default, if it can do what is asked

@@ -43,6 +43,8 @@ class EditOptions(TaskOptions, total=False):
     every sentence that is changed."""
     min_confidence: float | None
     """Sentences whose rewrite a reader would accept less probably than this are left as they were."""
+    below: float | None
+    """Sentences stay as they are unless both style classifiers give the target domain less than this (masker check)."""
     chunk: int | None
     """How many texts are edited at a time."""
     keep_going: bool

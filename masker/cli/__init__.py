@@ -45,12 +45,15 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; what goes wrong is one line on stderr, with exit code 2 where the user can mend it."""
+    """Run the command line; what goes wrong is one line on stderr, with exit code 2 where the user can mend it, and 70
+    where it is a bug of Masker's: 1 is what masker check says of a text.
+    """
     try:
         # each registers its verb
         from masker.cli import (  # noqa: F401
             beam,
             bench,
+            check,
             critic,
             distill,
             edit,
@@ -58,6 +61,7 @@ def main() -> None:
             explain,
             export,
             fit,
+            fix,
             info,
             judge,
             reader,
@@ -75,14 +79,14 @@ def main() -> None:
     except OSError as error:
         _leave(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2)
     except Exception as error:
-        # `pip install masker-nlp` brings what `edit`, `explain` and `info` need
+        # `pip install masker-nlp` brings what `edit`, `explain`, `check` and their like need
         if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get((error.name or "").partition(".")[0])):
             _leave(str(missing(extra, f"masker {sys.argv[1]}")), 2)
         # a bug of Masker's
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(frame.filename).name}:{frame.lineno}"
         first = str(error).strip().partition("\n")[0]
-        _leave(f"this should not have happened, please report it: {type(error).__name__} at {where}: {first}", 1)
+        _leave(f"this should not have happened, please report it: {type(error).__name__} at {where}: {first}", 70)
 
 
 def _verb(arguments: list[str]) -> Any:

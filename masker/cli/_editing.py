@@ -24,8 +24,8 @@ TOLD = 10  # texts that could not be edited are told of one by one, up to so man
 class Failures:
     """Texts that could not be edited: the first are told of, all are counted, and the exit code is 3."""
 
-    def __init__(self) -> None:
-        self.count = 0
+    def __init__(self, ended: str = "could not be edited, and came out unchanged") -> None:
+        self.count, self.ended = 0, ended
         self.name: Callable[[int], str] = lambda number: f"text {number}"
 
     def note(self, number: int, why: str) -> None:
@@ -34,10 +34,15 @@ class Failures:
             err.print(f"masker: {self.name(number)}: {as_flags(why, _command())}", markup=False, soft_wrap=True)
 
     def end(self) -> None:
+        self.tell()
+        if self.count:
+            raise typer.Exit(3)
+
+    def tell(self) -> None:
+        """How many there were, if there were any."""
         if self.count:
             texts = "1 text" if self.count == 1 else f"{self.count:,} texts"
-            err.print(f"masker: {texts} could not be edited, and came out unchanged", markup=False, soft_wrap=True)
-            raise typer.Exit(3)
+            err.print(f"masker: {texts} {self.ended}", markup=False, soft_wrap=True)
 
 
 def _command() -> Any:

@@ -60,6 +60,7 @@ _OTHERWISE = {
     "paper_dictionary": "paper_bleu_dict",
     "references": "reference",
     "source_score": "no_source_score",
+    "top": "suggestions",
 }
 
 

@@ -106,7 +106,7 @@ def edit(
         "source_score": not no_source_score, "protect": protect, "keep": o.terms(keep),
         "forbid": o.words(forbid),
     }  # fmt: skip
-    job = replace(_job(to, from_, model, source_model, max_words, options), exact=exact)
+    job = replace(make_job(to, from_, model, source_model, max_words, options), exact=exact)
     failures, shared = Failures(), workers is not None or resume
     if document:
         _refuse(column=column, workers=workers is not None, resume=resume, top=top)
@@ -141,10 +141,11 @@ def _refuse(**options: Any) -> None:
         raise MaskerError(f"a document has no --{given[0]}; drop it")
 
 
-def _job(
+def make_job(
     to: str | None, from_: str | None, model: str | None, source_model: str | None, max_words: int,
     options: dict[str, Any],
 ) -> "Job":  # fmt: skip
+    """What is to be done with every text; what a student cannot do is refused."""
     from masker.scale.job import Job
     from masker.students import is_student
 

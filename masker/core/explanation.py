@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from masker.core.account import Account
 from masker.core.candidates import realised
 from masker.core.edits import Edit, Rewrite, rounded
 from masker.core.paper import Exhaustive, best_edits
@@ -46,7 +47,8 @@ class SpanRow:
 class Explanation:
     """Every span of a text with its likelihoods and scores, in the order of the paper's table.
 
-    `offsets` are the characters of the words: `source[start:end]` is one.
+    `chosen` and `edit` are what the paper's method makes of it. Another `method` has `made` a rewrite of its own, and
+    tells how in its `account`. `offsets` are the characters of the words: `source[start:end]` is one.
     """
 
     source: str
@@ -57,17 +59,25 @@ class Explanation:
     chosen: SpanRow | None
     edit: Edit | None
     offsets: list[tuple[int, int]] = field(default_factory=list)
+    method: str = "paper"
+    made: Rewrite | None = None
+    account: Account | None = None
 
     def to_dict(self) -> dict[str, Any]:
         spans = [rounded({k: v for k, v in asdict(row).items() if k != "infill"}) for row in self.spans]
         chosen = self.spans.index(self.chosen) if self.chosen else None
-        record = {"source": self.source, "text": self.rewrite.text, "from": self.from_, "to": self.to}
-        return {**record, "chosen": chosen, "offsets": [list(word) for word in self.offsets], "spans": spans}
+        record = {**self.rewrite.to_dict(), "method": self.method, "made_by": self.rewrite.method}
+        record |= {"chosen": chosen, "offsets": [list(word) for word in self.offsets], "spans": spans}
+        return record | (self.account.to_dict() if self.account else {})
 
     @property
     def rewrite(self) -> Rewrite:
+        """What the method made of the text."""
+        if self.made is not None:
+            return self.made
         text = self.edit.apply(self.source) if self.edit else self.source
-        return Rewrite(self.source, text, self.from_, self.to, (self.edit,) if self.edit else ())
+        edits = (self.edit,) if self.edit else ()
+        return Rewrite(self.source, text, self.from_, self.to, edits, method=self.method)
 
     def plot(self, path: str | Path) -> None:
         """Write the paper's Figure 1 for this text as a picture."""
@@ -75,15 +85,21 @@ class Explanation:
 
         plot(self, path)
 
-    def __rich__(self) -> Any:
-        from masker.show.table import table
+    def html(self) -> str:
+        """A page of its own, which needs nothing else: what was rewritten, where the domains disagree, and why."""
+        from masker.show.page import page
 
-        return table(self)
+        return page(self)
+
+    def __rich__(self) -> Any:
+        from masker.show.account import explained
+
+        return explained(self)
 
     def _repr_html_(self) -> str:
-        from masker.show.table import table_html
+        from masker.show.page import fragment
 
-        return table_html(self)
+        return fragment(self)
 
 
 def explain(task: Task, source: str, *, min_score: float = 0.0) -> Explanation:

@@ -1,6 +1,7 @@
 """Files that appear whole or not at all, and that one run at a time writes."""
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -55,7 +56,7 @@ def locked(out: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(out: Path) -> Iterator[Path]:
-    """A file to write that takes the place of `out` when it is complete."""
+    """A file to write that takes the place of `out` when it is complete, with the mode of the one that was there."""
     path, name = target(out), None
     if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
         yield path
@@ -64,8 +65,9 @@ def replacing(out: Path) -> Iterator[Path]:
         with writing(out), locked(path):
             handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
             os.close(handle)
+            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
             yield Path(name)
-            os.chmod(name, 0o644)
+            os.chmod(name, mode)
             os.replace(name, path)
     finally:
         if name is not None and os.path.exists(name):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from masker.core.account import Check
 from masker.core.batching import padded
 from masker.core.editor import Editor
 from masker.core.edits import Edit, Rewrite, apply_edits
@@ -44,41 +45,51 @@ class AutoEditor:
 
     def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
         fast = self.fast.begin(texts)
-        return uncollected(lambda: self._finished(fast()))
+        return uncollected(lambda: self.finished(fast())[0])
 
-    def _finished(self, quick: list[Rewrite]) -> list[Rewrite]:
+    def finished(self, quick: list[Rewrite]) -> "tuple[list[Rewrite], list[Segment], list[Tried]]":
+        """The rewrites, given those of the fast editor; and the segments, with what was tried of them before."""
         search = self.search
         segments = search.read([rewrite.source for rewrite in quick])
         edits: list[list[Edit]] = [[] for _ in quick]
-        for one in accepted(search, segments, quick):
+        tried = judged(search, segments, quick)
+        for one in filter(Tried.is_accepted, tried):
             one.segment.wanted = False
             edits[one.segment.number] += one.edits
         search.draft(segments)
         searched = {segment.number for segment in segments if segment.wanted}
         rewrites = search.conclude([rewrite.source for rewrite in quick], segments)
-        return [
+        made = [
             replace(_with(rewrite, good), method=self.fast.name)
             if good and k not in searched
             else replace(_with(rewrite, good), method=search.name)
             for k, (rewrite, good) in enumerate(zip(rewrites, edits, strict=True))
         ]
+        return made, segments, tried
 
 
 class Tried(NamedTuple):
-    """A segment as it is rewritten."""
+    """A segment as it is rewritten, and what was asked of that: no more after the first no."""
 
     segment: Segment
     edits: list[Edit]
     edited: Edited  # its text with the edits made
     words: Span  # of that, which have become of the segment
+    checks: list[Check]
+
+    def is_accepted(self) -> bool:
+        return all(check.passed for check in self.checks)
 
 
-def accepted(search: SearchEditor, segments: Sequence[Segment], rewrites: Sequence[Rewrite]) -> list[Tried]:
-    """The segments that the search editor finds nothing to complain of as they are rewritten."""
-    edits = [(segment, _inside(segment, rewrites[segment.number])) for segment in segments if segment.wanted]
+def judged(search: SearchEditor, segments: Sequence[Segment], rewrites: Sequence[Rewrite]) -> list[Tried]:
+    """The segments that are rewritten, and whether the search editor finds something to complain of as they are."""
+    edits = [(segment, inside(segment, rewrites[segment.number])) for segment in segments if segment.wanted]
     tried = [_tried(search, segment, some) for segment, some in edits if 0 < len(some) <= search.settings.max_edits]
-    for convinces in (_words, _encoder, _pleases, _fits):  # the cheapest first
-        tried = [one for one, good in zip(tried, convinces(search, tried), strict=True) if good]
+    going = tried
+    for checks in (_words, _encoder, _pleases, _fits):  # the cheapest first
+        for one, check in zip(going, checks(search, going), strict=True):
+            one.checks.extend([check] if check else [])
+        going = [one for one in going if one.is_accepted()]
     return tried
 
 
@@ -90,7 +101,7 @@ def _with(rewrite: Rewrite, edits: Sequence[Edit]) -> Rewrite:
     return replace(rewrite, text=apply_edits(rewrite.source, both), edits=both, reason=None)
 
 
-def _inside(segment: Segment, rewrite: Rewrite) -> list[Edit]:
+def inside(segment: Segment, rewrite: Rewrite) -> list[Edit]:
     """The edits that lie in a segment."""
     words, last = segment.text.words, segment.words.stop
     start = segment.offset + (words[segment.words.start].start if segment.words.start else 0)
@@ -104,29 +115,30 @@ def _tried(search: SearchEditor, segment: Segment, edits: list[Edit]) -> Tried:
     grown = sum(len(r.new) - (r.end - r.start) for r in replacements)
     start, end = words[segment.words.start].start, words[segment.words.stop - 1].end
     start, end = min(start, replacements[0].start), max(end, replacements[-1].end) + grown
-    inside = [k for k, word in enumerate(edited.text.words) if start <= word.start and word.end <= end]
-    return Tried(segment, edits, edited, Span(inside[0], inside[-1] + 1) if inside else Span(0, 0))
+    mine = [k for k, word in enumerate(edited.text.words) if start <= word.start and word.end <= end]
+    return Tried(segment, edits, edited, Span(mine[0], mine[-1] + 1) if mine else Span(0, 0), [])
 
 
-def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[bool]:
+def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the words' classifier is convinced."""
-    ids = [search.style.lexicon.ids(e.text.word(k).lower() for k in range(*words)) for _, _, e, words in tried]
-    return _enough(search, search.style.of_words(padded(ids, 0)[0]))
+    ids = [search.style.lexicon.ids(one.edited.text.word(k).lower() for k in range(*one.words)) for one in tried]
+    return _enough(search, "bag_of_words", search.style.of_words(padded(ids, 0)[0]))
 
 
-def _encoder(search: SearchEditor, tried: Sequence[Tried]) -> list[bool]:
+def _encoder(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the encoder's classifier is."""
-    return _enough(search, search.style.of_encoder([_pieces(e.text, words) for _, _, e, words in tried]))
+    pieces = [_pieces(one.edited.text, one.words) for one in tried]
+    return _enough(search, "encoder", search.style.of_encoder(pieces))
 
 
-def _pleases(search: SearchEditor, tried: Sequence[Tried]) -> list[bool]:
+def _pleases(search: SearchEditor, tried: Sequence[Tried]) -> Sequence[Check | None]:
     """Whether a reader accepts it probably enough, if there is a critic to tell."""
     if search.critic is None or not tried:
-        return [True] * len(tried)
+        return [None] * len(tried)
     pairs = [sentence(one.segment, _replacements(one.segment, one.edits)) for one in tried]
     sure = search.critic.accepts(search.task.to, [source for source, _ in pairs], [text for _, text in pairs])
-    pleases: list[bool] = (sure >= search.settings.critic_least).tolist()
-    return pleases
+    least = search.settings.critic_least
+    return [Check("critic", p, least, p >= least) for p in sure.tolist()]
 
 
 def _replacements(segment: Segment, edits: Sequence[Edit]) -> list[Replacement]:
@@ -135,16 +147,17 @@ def _replacements(segment: Segment, edits: Sequence[Edit]) -> list[Replacement]:
     return [Replacement(edit.start - at, edit.end - at, edit.new) for edit in edits]
 
 
-def _enough(search: SearchEditor, log_p: np.ndarray) -> list[bool]:
-    enough: list[bool] = (log_p >= search.settings.enough).tolist()
-    return enough
+def _enough(search: SearchEditor, name: str, log_p: np.ndarray) -> list[Check]:
+    bar = search.settings.strength
+    passed = (log_p >= search.settings.enough).tolist()
+    return [Check(name, p, bar, good) for p, good in zip(np.exp(log_p).tolist(), passed, strict=True)]
 
 
 def _pieces(text: Text, words: Span) -> list[int]:
     return text.pieces[text.bounds[words.start] : text.bounds[words.stop]]
 
 
-def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[bool]:
+def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether no word near an edit has become less likely, by MISFIT: in the target domain now, than in the source
     domain before. What is likely enough now is not asked about as it was before.
     """
@@ -156,10 +169,10 @@ def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[bool]:
     homes = [[one.edited.homes[j] for j in words] for one, words in zip(tried, near, strict=True)]
     old = WordTable(task, [one.segment.text for one in tried], homes)
     rows = np.flatnonzero(now <= -MISFIT)
-    misfits = rows[now[rows] - old.log_p(task.source, rows) <= -MISFIT]
     of = np.repeat(np.arange(len(tried)), table.sizes)  # [S] whose word it is
-    fits: list[bool] = (np.bincount(of[misfits], minlength=len(tried)) == 0).tolist()
-    return fits
+    worst = np.zeros(len(tried))
+    np.maximum.at(worst, of[rows], old.log_p(task.source, rows) - now[rows])
+    return [Check("misfit", lost, MISFIT, lost < MISFIT, at_most=True) for lost in worst.tolist()]
 
 
 def _asked(task: Task, one: Tried) -> list[int]:

@@ -51,12 +51,13 @@ def look(
     of = np.repeat(np.arange(len(drafts)), table.sizes)  # [S] the draft
     coherence = np.bincount(of, np.minimum(0.0, lost + SLACK), len(drafts))
     residue = np.bincount(of[speaking], np.minimum(0.0, left + SPOKEN), len(drafts))
-    cost = (settings.coherence * coherence + settings.residue * residue).tolist()
+    found = zip(drafts, homes, coherence.tolist(), residue.tolist(), strict=True)
     values, at = lost.tolist(), 0
-    for (_, draft), words, more in zip(drafts, homes, cost, strict=True):
+    for (_, draft), words, draft_coherence, draft_residue in found:
         draft.misfits = tuple(sorted(zip(values[at : at + len(words)], words, strict=True)))
         draft.leftovers = ()
-        draft.total += more
+        draft.coherence, draft.residue = draft_coherence, draft_residue
+        draft.total += settings.coherence * draft.coherence + settings.residue * draft.residue
         at += len(words)
     flat = [i for words in homes for i in words]
     for x, n in sorted(zip(left.tolist(), speaking.tolist(), strict=True)):

@@ -33,9 +33,10 @@ class Confident:
 
     def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
         wait = self.editor.begin(texts)
-        return lambda: self._told(wait())
+        return lambda: self.told(wait())
 
-    def _told(self, rewrites: list[Rewrite]) -> list[Rewrite]:
+    def told(self, rewrites: list[Rewrite]) -> list[Rewrite]:
+        """Rewrites with their confidence, without what is below the least."""
         parts = [self._sentences(rewrite) for rewrite in rewrites]
         flat = [part for of_text in parts for part in of_text]
         sure = iter(self.critic.accepts(self.task.to, [s for s, _, _ in flat], [t for _, t, _ in flat]).tolist())
@@ -83,6 +84,8 @@ def choose(critic: Critic, task: Task, s: SearchSettings, segments: Sequence[Seg
     texts = [sentence(segment, draft.replacements) for segment, draft in pairs]
     sure = critic.accepts(task.to, [source for source, _ in texts], [text for _, text in texts])
     worth = s.critic * np.log(np.maximum(sure, 1e-6))
+    for (_, draft), more in zip(pairs, worth.tolist(), strict=True):
+        draft.acceptance = more
     value = {id(draft): draft.total + more for (_, draft), more in zip(pairs, worth.tolist(), strict=True)}
     for segment in going:
         head = sorted(segment.drafts[: s.critic_drafts], key=lambda draft: -value[id(draft)])

@@ -243,7 +243,7 @@ class SearchEditor:
         none = Rewrite(source, source, task.from_, task.to, (), () if self.top else None)
         if not segments:
             return replace(none, reason="no words")
-        best = [next(filter(self._convinces, segment.drafts), None) for segment in segments]
+        best = [next(filter(self.convinces, segment.drafts), None) for segment in segments]
         edits = disjoint([edit for each in zip(segments, best, strict=True) for edit in self._edits(*each)])
         if self.top:
             options = [
@@ -262,7 +262,7 @@ class SearchEditor:
             return replace(none, reason=f"no edit scores above {least:g}")
         return replace(none, text=apply_edits(source, edits), edits=tuple(edits))
 
-    def _convinces(self, draft: Draft) -> bool:
+    def convinces(self, draft: Draft) -> bool:
         return bool(np.exp(draft.log_p.min()) >= self.settings.convinced)
 
     def _edits(self, segment: Segment, draft: Draft | None) -> list[Edit]:

@@ -32,6 +32,27 @@ def rank(s: SearchSettings, log_p: np.ndarray, likelihood: np.ndarray, similarit
     return np.asarray(style_term(s, log_p) + s.likelihood * likelihood + s.similarity * similarity)
 
 
+def terms(
+    s: SearchSettings,
+    log_p: np.ndarray,
+    likelihood: float,
+    similarity: float,
+    coherence: float = 0.0,
+    residue: float = 0.0,
+) -> dict[str, float]:
+    """Each summand above by its name, of one draft: `log_p` [2]."""
+    encoder, bag_of_words = np.minimum(log_p, s.enough).tolist()
+    return {
+        "encoder": s.encoder * encoder,
+        "bag_of_words": s.bag_of_words * bag_of_words,
+        "likelihood": s.likelihood * likelihood,
+        "similarity": s.similarity * similarity,
+        "coherence": s.coherence * coherence,
+        "residue": s.residue * residue,
+        "sure": s.sure * bool(log_p.min() >= s.enough),
+    }
+
+
 def bound(s: SearchSettings, likelihood: np.ndarray, similarity: np.ndarray) -> np.ndarray:
     """What it is at most, whatever the classifiers will say."""
     return rank(s, np.zeros(2), likelihood, similarity)

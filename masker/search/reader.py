@@ -57,6 +57,7 @@ def read_drafts(
         if draft is None:
             segment.reading = worth
         else:
+            draft.reading = worth
             draft.total += worth
     for segment in segments:
         segment.drafts.sort(key=lambda draft: (id(draft) in unknown, -draft.total))

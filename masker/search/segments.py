@@ -39,6 +39,10 @@ class Draft:
     total: float
     most: float  # what it would be worth if the classifiers were sure
     replacements: tuple[Replacement, ...] = ()  # of the parts, once they are written out
+    coherence: float = 0.0  # of the close look, in nats
+    residue: float = 0.0
+    acceptance: float | None = None  # what the critic makes of it, besides its rank, if it has read it
+    reading: float = 0.0  # what the reader makes of it
     misfits: tuple[tuple[float, int], ...] = ()  # words that have become less likely: by how much, and which
     leftovers: tuple[int, ...] = ()  # words that still speak for the source domain, the worst first
 

@@ -2,6 +2,6 @@
 
 from masker.show.diff import diff_html, diff_rich, diff_text
 from masker.show.picture import plot
-from masker.show.table import table, table_html
+from masker.show.table import table
 
-__all__ = ["diff_html", "diff_rich", "diff_text", "plot", "table", "table_html"]
+__all__ = ["diff_html", "diff_rich", "diff_text", "plot", "table"]

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from masker.show.style import in_notebook
+
 if TYPE_CHECKING:
     from masker.core.edits import Rewrite
 
@@ -53,19 +55,24 @@ def diff_plain(rewrite: "Rewrite") -> str:
 
 
 def diff_html(rewrite: "Rewrite") -> str:
-    """The same for a notebook, with the score as a tooltip."""
-    marks = marked(rewrite, 'style="color:#c0392b"', 'style="color:#1e8449;text-decoration:none;font-weight:600"')
-    note = f' <small style="color:#888">({html.escape(rewrite.reason)})</small>' if rewrite.reason else ""
-    return f'<div style="font-family:sans-serif;white-space:pre-wrap">{marks}{note}</div>'
+    """The same for a notebook, as `explain` and its page show it."""
+    reason = rewrite.error or rewrite.reason
+    note = f'<p class="status">{html.escape(reason)}</p>' if reason else ""
+    return in_notebook(f'<section class="card">{rewrite_html(rewrite)}{note}</section>')
 
 
-def marked(rewrite: "Rewrite", deleted: str = "", inserted: str = "") -> str:
-    """The text with its edits as HTML's <del> and <ins>, with these attributes and the score as a tooltip."""
+def rewrite_html(rewrite: "Rewrite") -> str:
+    """The text with its edits, to be put into a page."""
+    return f'<p class="prose">{marked(rewrite)}</p>'
+
+
+def marked(rewrite: "Rewrite") -> str:
+    """The text with its edits as HTML's <del> and <ins>, with the score as a tooltip."""
     scores = [f"{edit.score:.3f}" for edit in rewrite.edits] + [""]
     out = []
     for (same, old, new), score in zip(_parts(rewrite), scores, strict=True):
         title = f'title="Score {score}"'
         out.append(html.escape(same))
-        out.append(f"<del {title} {deleted}>{html.escape(old)}</del>" if old else "")
-        out.append(f"<ins {title} {inserted}>{html.escape(new)}</ins>" if new else "")
+        out.append(f"<del {title}>{html.escape(old)}</del>" if old else "")
+        out.append(f"<ins {title}>{html.escape(new)}</ins>" if new else "")
     return "".join(out)

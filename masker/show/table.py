@@ -1,9 +1,6 @@
 """An explanation as the table of the paper's appendix."""
 
-import html
 from typing import TYPE_CHECKING, Any
-
-from masker.show.diff import diff_html
 
 if TYPE_CHECKING:
     from masker.core.explanation import Explanation, SpanRow
@@ -37,15 +34,3 @@ def table(explanation: "Explanation") -> Any:
         style = "bold green" if row is explanation.chosen else ("" if row.candidate else "dim")
         grid.add_row(*map(Text, _cells(row)), style=style)  # brackets are text here, not rich's markup
     return grid
-
-
-def table_html(explanation: "Explanation") -> str:
-    """The same for a notebook, under the diff."""
-    head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
-    lines = []
-    for row in explanation.spans:
-        style = (
-            "font-weight:600;color:#1e8449" if row is explanation.chosen else ("" if row.candidate else "color:#888")
-        )
-        lines.append(f'<tr style="{style}">' + "".join(f"<td>{html.escape(c)}</td>" for c in _cells(row)) + "</tr>")
-    return f"{diff_html(explanation.rewrite)}<table><tr>{head}</tr>{''.join(lines)}</table>"

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
+from masker.core.account import Account, TagRound, TagRow
 from masker.core.candidates import placed
 from masker.core.edits import Edit, Rewrite, compose, disjoint
 from masker.core.runtime import Pending
@@ -12,6 +14,15 @@ from masker.core.task import Task
 from masker.errors import MaskerError
 from masker.students.lasertagger.tagging import Tagging
 from masker.students.lasertagger.tags import Op, Tag
+
+
+class Tagged(NamedTuple):
+    """A passage of a text with its tags, one more than it has words, and how likely each is."""
+
+    number: int  # of the text
+    passage: Passage
+    tags: list[Tag]
+    likely: list[float]
 
 
 class FastEditor:
@@ -33,26 +44,46 @@ class FastEditor:
         return lambda: self.edit(texts)
 
     def edit(self, texts: Sequence[str]) -> list[Rewrite]:
-        task = self.task
-        rewrites = [Rewrite(text, text, task.from_, task.to) for text in texts]
+        rewrites = [Rewrite(text, text, self.task.from_, self.task.to) for text in texts]
+        for _ in self._rounds(rewrites):
+            pass
+        return [self._explained(rewrite) for rewrite in rewrites]
+
+    def account(self, source: str) -> tuple[Rewrite, Account]:
+        """The rewrite of a text, and the tags that led to it."""
+        rewrites = [Rewrite(source, source, self.task.from_, self.task.to)]
+        rounds = [TagRound(rewrites[0].text, tuple(_rows(tagged))) for tagged in self._rounds(rewrites)]
+        return self._explained(rewrites[0]), Account(rounds=tuple(rounds))
+
+    def _rounds(self, rewrites: list[Rewrite]) -> Iterator[list["Tagged"]]:
+        """Edit texts in place, round after round, as far as there is something to edit; gives the tags of each."""
         going = list(range(len(rewrites)))
         for _ in range(self.student.rounds):
-            found = self._edits([rewrites[k].text for k in going])
+            if not going:
+                return
+            tagged = self._tagged([rewrites[k].text for k in going])
+            yield tagged
+            found = self._edits(len(going), tagged)
             for k, edits in zip(going, found, strict=True):
                 for edit in reversed(edits):  # from the right, so that the places of the others stay
                     rewrites[k] = replace(
                         rewrites[k], edits=compose(rewrites[k], edit), text=edit.apply(rewrites[k].text)
                     )
             going = [k for k, edits in zip(going, found, strict=True) if edits]
-        return [self._explained(rewrite) for rewrite in rewrites]
 
-    def _edits(self, sources: Sequence[str]) -> list[list[Edit]]:
-        """What is to be changed in texts, in order."""
+    def _tagged(self, sources: Sequence[str]) -> list["Tagged"]:
+        """What the student says of the words of texts."""
         parts = [(k, p) for k, source in enumerate(sources) for p in passages(self.task, source, self.unit)]
         words = [[word.pieces for word in p.text.words[p.words.start : p.words.stop]] for _, p in parts]
-        edits: list[list[Edit]] = [[] for _ in sources]
-        for (k, passage), (numbers, likely) in zip(parts, self.student.tag(words, self._domain), strict=True):
-            tags = [self.student.tags.tags[number] for number in numbers]
+        return [
+            Tagged(k, passage, [self.student.tags.tags[number] for number in numbers], likely)
+            for (k, passage), (numbers, likely) in zip(parts, self.student.tag(words, self._domain), strict=True)
+        ]
+
+    def _edits(self, count: int, tagged: Sequence["Tagged"]) -> list[list[Edit]]:
+        """What is to be changed in so many texts, in order."""
+        edits: list[list[Edit]] = [[] for _ in range(count)]
+        for k, passage, tags, likely in tagged:
             for span, infill, sure in _changes(tags, likely):
                 if sure > self.min_score and (edit := self._edit(passage, span, infill, sure)):
                     edits[k].append(edit)
@@ -73,6 +104,19 @@ class FastEditor:
             return rewrite
         words = any(map(str.isalnum, rewrite.source))
         return replace(rewrite, edits=(), reason="the student would keep it as it is" if words else "no words")
+
+
+def _rows(tagged: Sequence[Tagged]) -> Iterator[TagRow]:
+    """The tags of a text word by word; at the end of a passage only where something is added."""
+    for _, p, tags, likely in tagged:
+        words = p.text.words[p.words.start : p.words.stop]
+        for word, tag, sure in zip(words, tags, likely, strict=False):
+            start, end = word.start + p.offset, word.end + p.offset
+            written = p.text.source[word.start : word.end]
+            yield TagRow(start, end, written, tag.op.name.lower(), tag.phrase.strip(), sure)
+        if tags[-1].phrase and words:
+            end = words[-1].end + p.offset
+            yield TagRow(end, end, "", tags[-1].op.name.lower(), tags[-1].phrase.strip(), likely[-1])
 
 
 def _changes(tags: Sequence[Tag], likely: Sequence[float]) -> Iterator[tuple[Span, str, float]]:

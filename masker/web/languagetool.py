@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import masker
 from masker.core.edits import Edit, Rewrite
-from masker.core.text import split_words
+from masker.data.suggestions import MOST, Rule, alternatives, widened
 from masker.errors import MaskerError
 
 CONTEXT = 40  # characters either side
-MOST = 5  # replacements
 CATEGORY = {"id": "STYLE", "name": "Style"}
 _END = re.compile(r"[.!?…]+[\"'”’)\]]*\s+|\n+")
 # what clients may ask for where the model's language is one of these
@@ -109,7 +108,7 @@ def _enabled(rewrite: Rewrite, form: Mapping[str, str]) -> bool:
     def named(kind: str) -> set[str]:
         return {name.strip() for name in form.get(kind, "").split(",")}
 
-    rule = _rule_id(rewrite)
+    rule = Rule(rewrite.from_, rewrite.to).id
     if rule in named("disabledRules") or CATEGORY["id"] in named("disabledCategories"):
         return rule in named("enabledRules")
     only = form.get("enabledOnly", "false") in ("true", "yes")
@@ -117,20 +116,18 @@ def _enabled(rewrite: Rewrite, form: Mapping[str, str]) -> bool:
 
 
 def _match(document: Document, rewrite: Rewrite, edit: Edit) -> dict[str, Any] | None:
-    start, end, left, right = _widened(rewrite.source, edit)
+    start, end, left, right = widened(rewrite.source, edit)
     place = document.place(start, end)
     if place is None:
         return None
-    others = [e for other in rewrite.alternatives or () for e in other.edits]
-    same = [e for e in others if (e.start, e.end) == (edit.start, edit.end)]
-    values = list(dict.fromkeys(left + e.new + right for e in (edit, *same)))[:MOST]
+    values = [left + e.new + right for e in alternatives(rewrite, edit)][:MOST]
     text, (a, b) = document.original, place
     before, after = text[max(0, a - CONTEXT) : a], text[b : b + CONTEXT]
     context = ("..." if a > CONTEXT else "") + before
-    source = rewrite.from_ or "something else"
+    rule = Rule(rewrite.from_, rewrite.to)
     return {
-        "message": f"“{text[a:b]}” reads {source}; for {rewrite.to}: “{values[0]}”",
-        "shortMessage": f"Reads {source}",
+        "message": rule.message(text[a:b], values[0]),
+        "shortMessage": rule.title,
         "replacements": [{"value": value} for value in values],
         "offset": _units(text[:a]),
         "length": _units(text[a:b]),
@@ -142,8 +139,8 @@ def _match(document: Document, rewrite: Rewrite, edit: Edit) -> dict[str, Any] |
         "sentence": _sentence(text, a, b),
         "type": {"typeName": "Hint"},
         "rule": {
-            "id": _rule_id(rewrite),
-            "description": f"Wording that reads {source} rather than {rewrite.to}",
+            "id": rule.id,
+            "description": rule.description,
             "issueType": "style",
             "category": CATEGORY,
             "isPremium": False,
@@ -151,19 +148,6 @@ def _match(document: Document, rewrite: Rewrite, edit: Edit) -> dict[str, Any] |
         "ignoreForIncompleteSentence": False,
         "contextForSureMatch": 0,
     }
-
-
-def _widened(text: str, edit: Edit) -> tuple[int, int, str, str]:
-    """The place of an edit, with a word beside it where it has none: editors cannot mark what is not there.
-
-    Also what is written before and after the new words then.
-    """
-    if text[edit.start : edit.end].strip():
-        return edit.start, edit.end, "", ""
-    words = split_words(text)
-    a, b = min(words, key=lambda word: (min(abs(word[1] - edit.start), abs(word[0] - edit.end)), word[0] < edit.start))
-    start, end = min(a, edit.start), max(b, edit.end)
-    return start, end, text[start : edit.start], text[edit.end : end]
 
 
 def _sentence(text: str, start: int, end: int) -> str:
@@ -175,7 +159,3 @@ def _sentence(text: str, start: int, end: int) -> str:
 def _units(text: str) -> int:
     """How long a text is in UTF-16 units."""
     return len(text) + sum(char > "\uffff" for char in text)
-
-
-def _rule_id(rewrite: Rewrite) -> str:
-    return re.sub(r"\W+", "_", f"MASKER_{rewrite.from_ or 'ANY'}_TO_{rewrite.to}").upper()

@@ -19,6 +19,7 @@ from masker.web.limits import Limits
 from masker.web.metrics import Metrics
 
 QUICK = "fast"  # the method that need not wait for the others
+EXPLAINED = "paper"  # the method whose table is shown: the page draws it beside the rewrites of all
 CHUNK = {QUICK: 256, None: 16}  # texts at a time: more would keep others waiting for longer than they gain
 FORGET = 2_000_000  # characters, after which words that were read are forgotten: memory stays bounded
 
@@ -71,7 +72,7 @@ class Service:
         text, task = "a text .", self.tasks[0]
         for method in task["methods"]:
             self.masker.edit(text, task["to"], task["from"], method=method)
-        self.masker.explain(text, task["to"], task["from"])
+        self.masker.explain(text, task["to"], task["from"], method=EXPLAINED)
         for lane in self._lanes.values():
             lane.start()
 
@@ -152,7 +153,7 @@ class Service:
     def _explained(self, ask: Ask, texts: list[str]) -> Iterator[Explanation | MaskerError]:
         for text in texts:
             try:
-                yield self.masker.explain(text, ask.to, ask.from_, **dict(ask.options))  # type: ignore[arg-type]
+                yield self.masker.explain(text, ask.to, ask.from_, **dict(ask.options), method=EXPLAINED)  # type: ignore[arg-type]
                 self.metrics.texts.labels("explain").inc()
             except MaskerError as error:
                 yield error

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from toy import CORPORA, make_base
 
+from masker.api import Masker
 from masker.cli import main
 from masker.core.vocabulary import Vocabulary
 from masker.training.fit import fit
@@ -57,6 +58,22 @@ def fails(masker: Callable[..., Run]) -> Callable[..., str]:
         return result.err.removeprefix("masker: ").rstrip("\n")
 
     return run
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Masker:
+    return Masker.from_pretrained(device="cpu")
+
+
+@pytest.fixture
+def loaded_once(embedded: Masker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The embedded model need not be loaded by every command."""
+
+    def load(*_: object, max_words: int = 2000, **options: object) -> Masker:
+        embedded.max_words = max_words
+        return embedded
+
+    monkeypatch.setattr(Masker, "from_pretrained", load)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,9 @@ TEXT = "the food was terrible ."
 
 @pytest.fixture
 def explain(masker: Cli, fitted: Path, here: Path) -> Cli:
-    return lambda *arguments: masker("explain", "--model", fitted, "--to", "positive", *arguments)
+    """By the paper's method, unless another is named."""
+    usual = ("--model", fitted, "--to", "positive", "--method", "paper")
+    return lambda *arguments: masker("explain", *usual, *arguments)
 
 
 def test_json(explain: Cli, masker: Cli, fitted: Path) -> None:
@@ -90,3 +92,42 @@ def test_plot(explain: Cli, here: Path, name: str) -> None:
 def test_bad_input(fails: Fails, fitted: Path, here: Path, arguments: list[str], named: str) -> None:
     assert named in fails("explain", "--model", fitted, "--to", "positive", *arguments)
     assert len(list(here.iterdir())) == 2
+
+
+@pytest.mark.usefixtures("loaded_once")
+def test_what_the_default_did(masker: Cli, here: Path) -> None:
+    """The same as masker edit, of the same options."""
+    text = "Our waitress was slow and the soup was bland."
+    told = json.loads(masker("explain", text, "--to", "positive", "--format", "json").text)
+    made = json.loads(masker("edit", "--to", "positive", "--format", "jsonl", stdin=text.encode()).text)
+    assert (told["method"], told["made_by"]) == ("auto", made["method"])
+    assert {name: told[name] for name in ("text", "edits")} == {name: made[name] for name in ("text", "edits")}
+    assert told["rounds"][0]["tags"][3]["probability"] > 0.2
+    shown = masker("explain", text, "--to", "positive").text
+    assert shown.startswith("2 edits by the student (fast), which auto chose")
+    assert shown.splitlines()[-1] == "Our waitress was [-slow-]{+great+} and the soup was [-bland-]{+delicious+}."
+
+
+@pytest.mark.usefixtures("loaded_once")
+def test_drafts_in_a_table(masker: Cli, here: Path) -> None:
+    result = masker("explain", "The soup was bland.", "--to", "positive", "--method", "search", "--html", "out.html")
+    assert (result.code, result.out, result.err) == (0, b"", "wrote out.html\n")
+    assert (here / "out.html").read_text("utf-8").startswith("<!doctype html>")
+    lines = masker("explain", "The soup was bland.", "--to", "positive", "--method", "search").text.splitlines()
+    head = next(line for line in lines if line.startswith("draft"))
+    assert head.split() == [
+        *(
+            "draft",
+            "score",
+            "encoder",
+            "words",
+            "likelihood",
+            "similarity",
+            "coherence",
+            "residue",
+            "sure",
+            "critic",
+            "total",
+        )
+    ]
+    assert lines[lines.index(head) + 1].startswith("bland → ")

@@ -46,6 +46,7 @@ def run(
         (["edit", "--to", "positive", "--device", "cpu"], "the best pizza i have ever had ."),
         (["edit", "--to", "positive", "--device", "cpu", "--method", "paper"], "the best pizza i have ever had ."),
         (["explain", "Best coffee in town!", "--to", "negative", "--device", "cpu"], "{+Worst+}"),
+        (["fix", "-", "--to", "positive", "--device", "cpu"], "+the best pizza i have ever had ."),
         (["info"], "22.7M parameters"),
     ],
 )

@@ -87,7 +87,7 @@ def test_it_rewrites(masker: Masker, source: str, to: str, text: str) -> None:
 def test_the_papers_method_stays(masker: Masker) -> None:
     source = "the worst pizza i have ever had ."
     rewrite = masker.edit(source, to="positive", method="paper")
-    explained = masker.explain(source, to="positive")
+    explained = masker.explain(source, to="positive", method="paper")
     assert rewrite.text == explained.rewrite.text == "the best pizza i have ever had ."
     assert explained.chosen is not None
     assert rewrite.score == pytest.approx(explained.chosen.score, abs=1e-4)

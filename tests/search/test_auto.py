@@ -45,7 +45,7 @@ def search() -> SearchEditor:
 def accepted(search: SearchEditor, rewrites: Sequence[Rewrite]) -> set[int]:
     """The numbers of the rewrites that are accepted, in every part that is to be edited."""
     segments = search.read([r.source for r in rewrites])
-    good = [one.segment for one in auto.accepted(search, segments, rewrites)]
+    good = [one.segment for one in auto.judged(search, segments, rewrites) if one.is_accepted()]
     doubted = {segment.number for segment in segments if segment.wanted and segment not in good}
     return {segment.number for segment in good} - doubted
 

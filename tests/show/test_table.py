@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from masker.core.explanation import Explanation, SpanRow
-from masker.show import table, table_html
+from masker.show import table
 from show.printing import printed
 
 
@@ -32,12 +32,3 @@ def test_brackets_and_backslashes_in_the_table_are_text(explanation: Explanation
     shown = printed(table(Explanation("", None, "x", [], [row], None, None)))
     assert r"\[bold] [MASK] \\[x]" in shown
     assert "None" not in shown
-
-
-def test_the_table_in_a_notebook(explanation: Explanation) -> None:
-    page = table_html(explanation)
-    assert page.count("<tr") == 55
-    assert "<del" in page
-    assert page.count("font-weight:600;color:#1e8449") == 1
-    row = SpanRow(0, 0, "<b>", "[PAD]", "", 0.1, 0.0, 0.1, 0.1, 0.0, None, None, True)
-    assert "<b>" not in table_html(Explanation("<b>", None, "x", [], [row], None, None))

@@ -115,3 +115,21 @@ def test_edits_make_the_text_whatever_the_tags(words: list[str], data: st.DataOb
     ).edit([text])
     assert apply_edits(text, rewrite.edits) == rewrite.text
     assert all(a.end < b.start for a, b in zip(rewrite.edits, rewrite.edits[1:], strict=False))
+
+
+def test_the_tags_that_led_to_a_rewrite() -> None:
+    editor = fast(rounds=2, **BAD, END=Tag(Op.KEEP, "!"))
+    source = "bad food . It was nice"
+    rewrite, account = editor.account(source)
+    assert rewrite == editor.edit([source])[0]
+    first, second = account.rounds
+    assert (first.text, second.text) == (source, "great food . It was nice !")
+    assert [(row.word, row.tag, row.added) for row in first.tags[:2]] == [
+        ("bad", "delete", "great"),
+        ("food", "keep", ""),
+    ]
+    assert [source[row.start : row.end] for row in first.tags] == [row.word for row in first.tags]
+    assert first.tags[0].probability == 0.5
+    assert first.tags[-1].to_dict() == {
+        "start": 22, "end": 22, "word": "", "tag": "keep", "added": "!", "probability": 0.56,
+    }  # fmt: skip

@@ -5,5 +5,6 @@ read from (`blocks`). What is found in a source is the business of one module pe
 """
 
 from masker.data.documents.document import KEEP, KINDS, BlockRewrite, Document, DocumentRewrite, kind_of
+from masker.data.documents.findings import Finding, decided
 
-__all__ = ["KEEP", "KINDS", "BlockRewrite", "Document", "DocumentRewrite", "kind_of"]
+__all__ = ["KEEP", "KINDS", "BlockRewrite", "Document", "DocumentRewrite", "Finding", "decided", "kind_of"]

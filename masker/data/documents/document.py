@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from masker.core.edits import Edit, Rewrite, apply_edits
 from masker.data.documents.blocks import CODE, Block
@@ -15,6 +15,9 @@ from masker.data.documents.html import escape_html, read_html
 from masker.data.documents.markdown import escape_markdown, read_markdown
 from masker.data.documents.plain import escape_plain, read_plain
 from masker.errors import unknown
+
+if TYPE_CHECKING:
+    from masker.data.documents.findings import Finding
 
 
 class Kind(NamedTuple):
@@ -69,6 +72,12 @@ class DocumentRewrite:
 
     def __str__(self) -> str:
         return self.text
+
+    def findings(self) -> "list[Finding]":
+        """Where it reads like the source domain, with lines and columns, and what could stand there."""
+        from masker.data.documents.findings import findings
+
+        return findings(self)
 
     def to_dicts(self) -> Iterable[dict[str, Any]]:
         """As in JSONL: the blocks that have changed, or could not be edited; offsets are those of the document."""
@@ -133,9 +142,10 @@ class Document:
         return DocumentRewrite(self, tuple(blocks))
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of a character of the source, both from 1."""
+        """Line and column of a character of the source, both from 1. A byte order mark has no column."""
         line = bisect(self._lines, offset)
-        return line, offset - self._lines[line - 1] + 1
+        marked = line == 1 and self.source.startswith("\ufeff")
+        return line, offset - self._lines[line - 1] + 1 - marked
 
     @cached_property
     def _lines(self) -> list[int]:
