@@ -51,3 +51,5 @@ PYTHON
 
 masker export masker/model/embedded
 experiments/embedded/student.sh
+masker critic experiments/reading/critic/rated.jsonl.xz experiments/reading/drafts/rated.jsonl.xz \
+  --calibrate experiments/reading/critic/dev.jsonl.xz --out masker/model/embedded/critic
