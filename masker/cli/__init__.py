@@ -60,6 +60,7 @@ def main() -> None:
             fit,
             info,
             judge,
+            page,
             reader,
             serve,
             silver,

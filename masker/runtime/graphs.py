@@ -26,6 +26,7 @@ from safetensors.numpy import save_file
 from masker.errors import MaskerError
 from masker.model.folder import GRAPHS, fingerprint, one_line
 from masker.model.weights import Weights
+from masker.runtime.standalone import standalone
 
 FLOAT32, INT8 = "float32", "int8"
 TURNED, CODES, SCALE = "|T", "|T|int8", "|T|scale"
@@ -91,6 +92,17 @@ class Graphs:
                 zlib.decompress(self._file.get_tensor(kind)), options, providers=["CPUExecutionProvider"],
                 disabled_optimizers=["SkipLayerNormFusion"],  # slower than the two that it joins
             )  # fmt: skip
+
+    def written(self, kind: str, rows: str) -> tuple[bytes, list[str]]:
+        """One of the graphs as an ONNX file with its weights, and the names of those that it still lacks.
+
+        These are what is made of the table `rows` itself, which is to be given at every call as before, as far as it is
+        needed: with any of its rows.
+        """
+        constants = self._constants(kind)
+        lacking = {n: array.nbytes for n, array in constants.items() if n.startswith(rows.removesuffix(TABLE) + "|")}
+        graph = zlib.decompress(self._file.get_tensor(kind))
+        return standalone(graph, constants, self.tables, rows=rows, elsewhere=lacking), list(lacking)
 
     def _constants(self, kind: str) -> dict[str, np.ndarray]:
         forms: dict[str, list[str]] = {}
