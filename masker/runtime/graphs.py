@@ -85,7 +85,7 @@ class Graphs:
         # all optimisations would take longer to load, and gain nothing
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         with one_line(f"cannot load {self.path}; {_AGAIN}"):
-            constants = self._constants(kind)
+            constants = self.constants(kind)
             values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in constants.values()]
             options.add_external_initializers(list(constants), values)
             return onnxruntime.InferenceSession(
@@ -99,12 +99,13 @@ class Graphs:
         These are what is made of the table `rows` itself, which is to be given at every call as before, as far as it is
         needed: with any of its rows.
         """
-        constants = self._constants(kind)
+        constants = self.constants(kind)
         lacking = {n: array.nbytes for n, array in constants.items() if n.startswith(rows.removesuffix(TABLE) + "|")}
         graph = zlib.decompress(self._file.get_tensor(kind))
         return standalone(graph, constants, self.tables, rows=rows, elsewhere=lacking), list(lacking)
 
-    def _constants(self, kind: str) -> dict[str, np.ndarray]:
+    def constants(self, kind: str) -> dict[str, np.ndarray]:
+        """What a graph lacks, but for tables."""
         forms: dict[str, list[str]] = {}
         for name in self._lacks[kind]:
             weight, bar, form = name.partition("|")

@@ -4,6 +4,7 @@
 export const API = null; // nobody else can ask
 
 const FILES = ["ort.wasm", "embeddings.safetensors", "student.onnx", "model.onnx"];
+const MOMENT = 400; // ms
 const LIMITS = { max_chars: 10_000, explained_chars: 300 };
 
 export class EngineError extends Error {}
@@ -47,7 +48,8 @@ export async function* batch(texts, options, signal) {
       if (error.name === "AbortError") throw error;
       answer = { source: text, text, from: options.from, to: options.to, edits: [], error: error.message };
     }
-    yield { ...answer, record: JSON.stringify(counted(answer)) };
+    const { time, ...record } = counted(answer);
+    yield { ...answer, record: JSON.stringify(record) };
   }
 }
 
@@ -77,8 +79,9 @@ async function bytes(name) {
     if (done) return found.buffer;
     found.set(value, at);
     at += value.length;
+    const before = loading.done;
     loading.done += value.length;
-    loading.listener({ done: loading.done, total: loading.total });
+    if (loading.done >> 20 > before >> 20) loading.listener({ done: loading.done, total: loading.total });
   }
 }
 
@@ -87,18 +90,20 @@ function start() {
   if (threads.student) return;
   const present = FILES.filter((name) => name in about.sizes);
   loading.total = present.reduce((sum, name) => sum + about.sizes[name], 0);
+  const wasm = bytes("ort.wasm");
   const tokens = get("vocabulary.txt").then((answer) => answer.text()).then((text) => text.split("\n"));
-  const shared = Promise.all([tokens, bytes("ort.wasm"), bytes("embeddings.safetensors")]);
-  const student = about.graphs.student && bytes("student.onnx");
-  if (student) threads.student = new Thread("student", shared, student);
-  threads.model = new Thread("model", shared, (student ?? shared).then(() => bytes("model.onnx")));
+  const shared = Promise.all([tokens, bytes("embeddings.safetensors")]);
+  if (about.graphs.student) threads.student = new Thread("student", wasm, shared, bytes("student.onnx"));
+  // the student gives its first answer before the model takes up a core
+  const first = Promise.allSettled([threads.student?.ready ?? shared]).then(() => new Promise((go) => setTimeout(go, threads.student ? MOMENT : 0)));
+  threads.model = new Thread("model", first.then(() => wasm), shared, first.then(() => bytes("model.onnx")));
   Promise.all(Object.values(threads).map((one) => one.ready)).then(() => loading.listener(null), () => loading.listener(null));
 }
 
 // -- asking ----------------------------------------------------------------------------------------------------------
 
 class Thread {
-  constructor(name, shared, file) {
+  constructor(name, wasm, shared, file) {
     // from a blob, so that the page's content security policy holds there too: a worker from a file would have none
     const blob = new Blob([`import(${JSON.stringify(url("worker.js").href)}).catch((error) => postMessage({ id: 0, error: String(error) }));`]);
     this.worker = new Worker(URL.createObjectURL(blob));
@@ -112,8 +117,9 @@ class Thread {
       else reject?.(new EngineError(error));
     };
     this.worker.onerror = (event) => { for (const { reject } of this.waiting.values()) reject(new EngineError(event.message || "A thread of this page has ended.")); };
-    this.ready = Promise.all([shared, file, here]).then(([[tokens, wasm, embeddings], graph]) =>
-      this.send({ verb: "load", name, told: about, tokens, wasm, embeddings, file: graph }));
+    const begun = Promise.all([wasm, here]).then(([code]) => this.send({ verb: "begin", wasm: code }));
+    this.ready = Promise.all([shared, file, begun]).then(([[tokens, embeddings], graph]) =>
+      this.send({ verb: "load", name, told: about, tokens, embeddings, file: graph }));
     this.ready.catch(() => {}); // told to those who ask
   }
 
@@ -128,10 +134,11 @@ class Thread {
     return this.expect();
   }
 
-  /** The question is dropped when the signal says so. */
+  /** An answer, and the `time` that it took. The question is dropped when the signal says so. */
   async ask(asked, signal) {
     await this.ready;
     signal?.throwIfAborted();
+    const begun = performance.now();
     const id = this.count;
     const answer = this.send(asked);
     return new Promise((resolve, reject) => {
@@ -140,7 +147,7 @@ class Thread {
         this.waiting.delete(id);
         reject(signal.reason);
       });
-      answer.then(resolve, reject);
+      answer.then((told) => resolve({ ...told, time: performance.now() - begun }), reject);
     });
   }
 }

@@ -38,13 +38,11 @@ export class Table {
 
   static async read(buffer, columns) {
     const arrays = safetensors(buffer);
-    const parts = [];
-    for (let k = 0; `${k}.high` in arrays; k++) {
-      const high = await inflated(arrays[`${k}.high`]);
-      const scale = arrays[`${k}.scale`];
-      parts.push({ high, low: arrays[`${k}.low`] ?? null, scale, group: high.length / scale.length });
-    }
-    return new Table(parts, columns);
+    const parts = ["0", "1"].filter((k) => `${k}.high` in arrays).map(async (k) => {
+      const [high, scale] = [await inflated(arrays[`${k}.high`]), arrays[`${k}.scale`]];
+      return { high, low: arrays[`${k}.low`] ?? null, scale, group: high.length / scale.length };
+    });
+    return new Table(await Promise.all(parts), columns);
   }
 
   /** Write row `id` into `into` from an index on. */

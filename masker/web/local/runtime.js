@@ -4,25 +4,29 @@ import * as ort from "./ort.js";
 
 const OPTIONS = { executionProviders: ["wasm"], graphOptimizationLevel: "extended", enableMemPattern: false, logSeverityLevel: 3 };
 
-/** Give it its WebAssembly. Nothing is fetched here: whoever made the worker has done that. */
-export function begin(wasm) {
+// a graph that does nothing, in ONNX: y = Identity(x)
+const NOTHING = "CAgSADo3ChAKAXgSAXkiCElkZW50aXR5EgFnWg8KAXgSCgoICAESBAoCCAFiDwoBeRIKCggIARIECgIIAUIECgAQDQ==";
+
+/** Give it its WebAssembly, and have it compiled, while the weights are on their way. Nothing is fetched here. */
+export async function begin(wasm) {
   ort.env.wasm.numThreads = 1;
   ort.env.wasm.wasmBinary = wasm;
   ort.env.logLevel = "error";
+  await ort.InferenceSession.create(Uint8Array.from(atob(NOTHING), (character) => character.charCodeAt(0)), OPTIONS);
 }
 
 /** A graph {file, rows: the name of its table, elsewhere: [names]}; it is given the rows of the table that it needs. */
 export class Graph {
-  static async load({ file, rows, elsewhere }, table, pad) {
+  static async load({ file, rows, elsewhere }, unpacking, pad) {
     const options = { ...OPTIONS };
     if (elsewhere.length) {
-      const { codes, scales } = table.turned();
+      const { codes, scales } = (await unpacking).turned();
       const made = { int8: new Uint8Array(codes.buffer), scale: new Uint8Array(scales.buffer) };
       const parts = elsewhere.map((name) => made[name.split("|").at(-1)]);
       options.externalData = [{ path: "elsewhere", data: new Uint8Array(await new Blob(parts).arrayBuffer()) }];
     }
     const session = await ort.InferenceSession.create(new Uint8Array(file), options);
-    return Object.assign(new this(), { session, rows, table, pad });
+    return Object.assign(new this(), { session, rows, table: await unpacking, pad });
   }
 
   async run(rows, others, outputs) {

@@ -17,11 +17,10 @@ const turn = () => new Promise((resolve) => {
   port2.postMessage(null);
 });
 
-async function load({ name, told, tokens, wasm, embeddings, file }) {
-  begin(wasm);
+async function load({ name, told, tokens, embeddings, file }) {
   const vocabulary = new Vocabulary({ ...told.vocabulary, tokens });
-  const table = await Table.read(embeddings, told.columns);
-  const graph = await GRAPHS[name].load({ ...told.graphs[name], file }, table, vocabulary.pad);
+  const unpacking = Table.read(embeddings, told.columns); // by another thread of the browser's, as far as it is inflating
+  const graph = await GRAPHS[name].load({ ...told.graphs[name], file }, unpacking, vocabulary.pad);
   model = new Model(told, vocabulary, { [name]: graph });
 }
 
@@ -34,12 +33,14 @@ async function answer(id, { verb, text, options }) {
   return verb === "edit" ? model.edit(text, options, pause) : model.explain(text, options, pause);
 }
 
+const VERBS = { begin: (id, { wasm }) => begin(wasm), load: (id, asked) => load(asked), edit: answer, explain: answer };
+
 let last = Promise.resolve(); // one question after the other
 addEventListener("message", ({ data: { id, drop, ...asked } }) => {
   if (drop) return dropped.add(id);
   last = last.then(async () => {
     try {
-      postMessage({ id, answer: await (asked.verb === "load" ? load(asked) : answer(id, asked)) });
+      postMessage({ id, answer: await VERBS[asked.verb](id, asked) });
     } catch (error) {
       if (!dropped.has(id)) postMessage({ id, error: String(error?.message ?? error) });
     } finally {
