@@ -22,7 +22,6 @@ def page(out: Out, model: o.Model = None) -> None:
     from masker.web.site import write_site
 
     sizes = write_site(out, model)
-    err.print(
-        f"wrote {len(sizes)} files, {sum(sizes.values()) / 1e6:.0f} MB; try it: python -m http.server --directory {out}",
-        markup=False, soft_wrap=True,
-    )  # fmt: skip
+    size = sum(sizes.values()) / 1e6
+    told = f"wrote {len(sizes)} files, {size:.0f} MB; try it: python -m http.server --directory {out}"
+    err.print(told, markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""A graph with its weights in it, as one ONNX file for other runtimes, such as a browser's. The package onnx is not needed.
+"""A graph with its weights as one ONNX file, for other runtimes, such as a browser's; written without the package onnx.
 
 ONNX files are protocol buffers: fields with a number, each a whole number or bytes, which may be fields again. All but
 what is lacking is copied as it is. Of ONNX these numbers are used:
@@ -9,7 +9,7 @@ what is lacking is copied as it is. Of ONNX these numbers are used:
     ValueInfo    1 name, 2 type (1 tensor_type (2 shape (1 dim (1 dim_value, 2 dim_param))))
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -21,12 +21,17 @@ _TYPES = {np.dtype(np.float32): 1, np.dtype(np.int8): 3}
 
 
 def standalone(
-    graph: bytes, weights: Mapping[str, np.ndarray], tables: Mapping[str, np.ndarray], *, rows: str, elsewhere: Mapping[str, int],
-) -> bytes:  # fmt: skip
+    graph: bytes,
+    weights: Mapping[str, np.ndarray],
+    tables: Mapping[str, np.ndarray],
+    *,
+    rows: str,
+    elsewhere: Mapping[str, int],
+) -> bytes:
     """The graph with `weights` and `tables`, inputs so far, as constants.
 
-    The table `rows` stays an input, with any number of rows; and `elsewhere` are weights, with their sizes in bytes, that
-    whoever loads the graph has to give, one after the other, as the file "elsewhere".
+    The table `rows` stays an input, with any number of rows; and `elsewhere` are weights, with their sizes in bytes,
+    that whoever loads the graph has to give, one after the other, as the file "elsewhere".
     """
     held = {name: array for name, array in tables.items() if name != rows}
     starts = dict(zip(elsewhere, np.cumsum([0, *elsewhere.values()]).tolist(), strict=False))
@@ -71,16 +76,16 @@ def _first(message: bytes) -> str:
     return value.decode() if isinstance(value, bytes) else ""
 
 
-def _loosened(value: bytes, path: Collection[int] = (2, 1, 2)) -> bytes:
-    """An input whose first dimension may be anything."""
-    done, fields = False, list[Field]()
-    for number, inner in _fields(value):
-        if isinstance(inner, bytes) and path and number == [*path][0]:
-            inner = _loosened(inner, [*path][1:])
-        elif not path and not done:
-            inner, done = _message([(2, b"rows")]), True
-        fields.append((number, inner))
-    return _message(fields)
+def _loosened(value: bytes, path: Sequence[int] = (2, 1, 2)) -> bytes:
+    """An input whose first dimension may be anything: what `path` leads to has one field for each."""
+    fields = list(_fields(value))
+    if not path:
+        return _message([(1, _message([(2, b"rows")])), *fields[1:]])
+    first, *rest = path
+    return _message(
+        (number, _loosened(inner, rest) if number == first and isinstance(inner, bytes) else inner)
+        for number, inner in fields
+    )
 
 
 # -- the format --------------------------------------------------------------------------------------------------------
@@ -110,7 +115,7 @@ def _number(message: bytes, at: int) -> tuple[int, int]:
             return value, at
 
 
-def _message(fields: Iterator[Field] | Collection[Field]) -> bytes:
+def _message(fields: Iterable[Field]) -> bytes:
     parts = list[bytes]()
     for number, value in fields:
         if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""`masker page`: the page as static files, with the model, for a browser to run. No server, and nothing but the light install."""
+"""`masker page`: the page as static files, with the model, for a browser to run. It needs only the light install."""
 
 import json
 import lzma
@@ -78,6 +78,9 @@ def _write_model(stage: Path, masker: Masker, folder: Path) -> dict[str, Any]:
     graphs = Graphs(folder)
     rows = max(graphs.tables, key=lambda name: len(graphs.tables[name]))
     columns = graphs.tables[rows].shape[1]
+    taught = student and {
+        "window": student.window, "phrases": student.tags.phrases, "keepBias": student.keep_bias,
+    }  # fmt: skip
     told = {"model": _write_graph(stage / "model.onnx", graphs, rows)}
     if student is not None:
         told["student"] = _write_student(stage / "student.onnx", folder / STUDENT, rows)
@@ -87,7 +90,7 @@ def _write_model(stage: Path, masker: Masker, folder: Path) -> dict[str, Any]:
     return {
         "domains": domains(masker), "tasks": _tasks(masker), "n_p": settings.n_p, "window": settings.window,
         "forbid": settings.forbid, "columns": columns, "graphs": told, "vocabulary": _vocabulary(masker),
-        "student": student and {"window": student.window, "phrases": student.tags.phrases, "keepBias": student.keep_bias},
+        "student": taught,
     }  # fmt: skip
 
 
