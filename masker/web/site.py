@@ -76,7 +76,8 @@ def _write_model(stage: Path, masker: Masker, folder: Path) -> dict[str, Any]:
     """Graphs, weights and vocabulary; gives what else a browser has to know."""
     settings, vocabulary, student = masker.model.settings, masker.model.vocabulary, masker.student
     graphs = Graphs(folder)
-    rows = max(graphs.tables, key=lambda name: len(graphs.tables[name]))
+    sizes = {name: len(table) for name, table in graphs.tables.items()}
+    rows = min((name for name in sizes if sizes[name] >= len(vocabulary)), key=sizes.__getitem__)
     columns = graphs.tables[rows].shape[1]
     taught = student and {
         "window": student.window, "phrases": student.tags.phrases, "keepBias": student.keep_bias,

@@ -17,7 +17,7 @@ export async function begin(wasm) {
 
 /** A graph {file, rows: the name of its table, elsewhere: [names]}; it is given the rows of the table that it needs. */
 export class Graph {
-  static async load({ file, rows, elsewhere }, unpacking, pad) {
+  static async load({ file, rows, elsewhere }, unpacking, { pad, size }) {
     const options = { ...OPTIONS };
     if (elsewhere.length) {
       const { codes, scales } = (await unpacking).turned();
@@ -26,7 +26,7 @@ export class Graph {
       options.externalData = [{ path: "elsewhere", data: new Uint8Array(await new Blob(parts).arrayBuffer()) }];
     }
     const session = await ort.InferenceSession.create(new Uint8Array(file), options);
-    return Object.assign(new this(), { session, rows, table: await unpacking, pad });
+    return Object.assign(new this(), { session, rows, table: await unpacking, pad, size });
   }
 
   async run(rows, others, outputs) {
@@ -56,7 +56,7 @@ export class MaskedLM extends Graph {
     const [masks, count] = [asked[0].length, asked[0][0].length];
     const others = {
       asked: tensor(BigInt64Array.from(asked.flat(2), BigInt), [rows.length, masks, count]),
-      bias: tensor(bias ?? new Float32Array(this.table.rows), [this.table.rows]),
+      bias: tensor(bias ?? new Float32Array(this.size), [this.size]),
       top: tensor(BigInt64Array.of(1n), [1]),
     };
     const found = await this.run(rows, others, ["best", "best_log_p", "asked_log_p"]);

@@ -20,7 +20,7 @@ const turn = () => new Promise((resolve) => {
 async function load({ name, told, tokens, embeddings, file }) {
   const vocabulary = new Vocabulary({ ...told.vocabulary, tokens });
   const unpacking = Table.read(embeddings, told.columns); // by another thread of the browser's, as far as it is inflating
-  const graph = await GRAPHS[name].load({ ...told.graphs[name], file }, unpacking, vocabulary.pad);
+  const graph = await GRAPHS[name].load({ ...told.graphs[name], file }, unpacking, vocabulary);
   model = new Model(told, vocabulary, { [name]: graph });
 }
 
