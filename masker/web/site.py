@@ -35,7 +35,7 @@ def write_site(out: Path, model: str | Path | None = None) -> dict[str, int]:
     if folder is None:
         raise MaskerError(f"the model '{model}' has no graphs; write them with masker export, in its folder")
     masker = Masker.from_pretrained(folder)
-    _check(masker)
+    check(masker)
     if out.exists() and not out.is_dir():
         raise MaskerError(f"{out} is a file; name a folder with `out`")
     with one_line(f"cannot write the page to {out}"), staged(out) as stage:
@@ -47,7 +47,7 @@ def write_site(out: Path, model: str | Path | None = None) -> dict[str, int]:
         return {path.name: path.stat().st_size for path in sorted(stage.iterdir())}
 
 
-def _check(masker: Masker) -> None:
+def check(masker: Masker) -> None:
     """A browser reads WordPiece alone, and only as BERT's uncased models have it."""
     tokenizer, vocabulary = masker.model.vocabulary.tokenizer.backend_tokenizer, masker.model.vocabulary
     if not isinstance(tokenizer.model, tokenizer_models.WordPiece) or vocabulary.cased:

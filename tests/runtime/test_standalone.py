@@ -1,4 +1,4 @@
-"""A graph written with its weights computes what the graph without them does, whatever rows of the table it is given."""
+"""A graph written with its weights computes what the one without them does, whatever rows of its table it is given."""
 
 from pathlib import Path
 from typing import Any

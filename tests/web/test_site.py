@@ -6,10 +6,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
 
 from masker.api import Masker
 from masker.core.candidates import placed
@@ -18,7 +21,7 @@ from masker.core.spans import enumerate_spans, protected_words
 from masker.errors import MaskerError
 from masker.model.folder import EMBEDDED
 from masker.runtime.graphs import Graphs
-from masker.web.site import POLICY, write_site
+from masker.web.site import POLICY, check, write_site
 
 HERE = Path(__file__).parent
 
@@ -90,6 +93,13 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(MaskerError, match="no model folder"):
         write_site(tmp_path / "site", tmp_path / "nothing")
     assert not (tmp_path / "site").exists()
+
+
+def test_tokenizers_that_javascript_cannot_read_are_refused() -> None:
+    other = SimpleNamespace(backend_tokenizer=Tokenizer(BPE()))
+    masker: Any = SimpleNamespace(model=SimpleNamespace(vocabulary=SimpleNamespace(tokenizer=other, cased=True)))
+    with pytest.raises(MaskerError, match="uncased WordPiece tokenizer alone; use masker serve"):
+        check(masker)
 
 
 # -- the same as the package -------------------------------------------------------------------------------------------

@@ -293,7 +293,9 @@ def test_it_says_what_is_missing(chromium: Any, site: tuple[str, list[str]]) -> 
 def test_a_picture_for_the_documents(open_page: Callable[..., Any], tmp_path: Path) -> None:
     """MASKER_PICTURES=1 has it written to docs/images."""
     folder = DOCS if os.environ.get("MASKER_PICTURES") else tmp_path
-    page = ready(open_page(link(TWELVE), viewport={"width": 1180, "height": 700}))
+    page = ready(open_page(link(TEXT), viewport={"width": 1180, "height": 700}))
+    page.locator("#text").fill(TWELVE)
+    expect(page.locator("#words")).to_contain_text("sorry")
     page.locator("#methods summary").click()
     expect(page.locator("#method-table button:enabled")).to_have_count(2)
     page.locator("#candidates").evaluate("node => node.hidden = true")

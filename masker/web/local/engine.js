@@ -4,7 +4,7 @@
 export const API = null; // nobody else can ask
 
 const FILES = ["ort.wasm", "embeddings.safetensors", "student.onnx", "model.onnx"];
-const MOMENT = 400; // ms
+const moment = () => new Promise((go) => setTimeout(go, 400)); // for the student's first answer, before the model takes a core
 const LIMITS = { max_chars: 10_000, explained_chars: 300 };
 
 export class EngineError extends Error {}
@@ -63,9 +63,11 @@ function counted(rewrite) {
 
 // -- loading ---------------------------------------------------------------------------------------------------------
 
+const broken = (name) => new EngineError(`${name} cannot be loaded; write the page again with masker page.`);
+
 async function get(name) {
   const answer = await fetch(url(name), { cache: "no-cache" }).catch(() => null); // "no-cache": kept, but asked about
-  if (!answer?.ok) throw new EngineError(`${name} cannot be loaded; write the page again with masker page.`);
+  if (!answer?.ok) throw broken(name);
   return answer;
 }
 
@@ -75,7 +77,8 @@ async function bytes(name) {
   const found = new Uint8Array(about.sizes[name]);
   let at = 0;
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value = [], done } = await reader.read();
+    if (at + value.length > found.length || (done && at < found.length)) throw broken(name); // of another page
     if (done) return found.buffer;
     found.set(value, at);
     at += value.length;
@@ -87,15 +90,14 @@ async function bytes(name) {
 
 /** Load the student and then the model; questions wait for what they need. */
 function start() {
-  if (threads.student) return;
+  if (threads.model) return;
   const present = FILES.filter((name) => name in about.sizes);
   loading.total = present.reduce((sum, name) => sum + about.sizes[name], 0);
   const wasm = bytes("ort.wasm");
   const tokens = get("vocabulary.txt").then((answer) => answer.text()).then((text) => text.split("\n"));
   const shared = Promise.all([tokens, bytes("embeddings.safetensors")]);
   if (about.graphs.student) threads.student = new Thread("student", wasm, shared, bytes("student.onnx"));
-  // the student gives its first answer before the model takes up a core
-  const first = Promise.allSettled([threads.student?.ready ?? shared]).then(() => new Promise((go) => setTimeout(go, threads.student ? MOMENT : 0)));
+  const first = Promise.allSettled([threads.student?.ready ?? shared]).then(moment);
   threads.model = new Thread("model", first.then(() => wasm), shared, first.then(() => bytes("model.onnx")));
   Promise.all(Object.values(threads).map((one) => one.ready)).then(() => loading.listener(null), () => loading.listener(null));
 }
@@ -105,8 +107,8 @@ function start() {
 class Thread {
   constructor(name, wasm, shared, file) {
     // from a blob, so that the page's content security policy holds there too: a worker from a file would have none
-    const blob = new Blob([`import(${JSON.stringify(url("worker.js").href)}).catch((error) => postMessage({ id: 0, error: String(error) }));`]);
-    this.worker = new Worker(URL.createObjectURL(blob));
+    const code = `import(${JSON.stringify(url("worker.js").href)}).catch((error) => postMessage({ id: 0, error: String(error) }));`;
+    this.worker = new Worker(URL.createObjectURL(new Blob([code])));
     this.waiting = new Map();
     this.count = 0;
     const here = this.expect(); // it says so itself, as what is sent before would be lost
@@ -116,8 +118,10 @@ class Thread {
       if (error === undefined) resolve?.(answer);
       else reject?.(new EngineError(error));
     };
-    this.worker.onerror = (event) => { for (const { reject } of this.waiting.values()) reject(new EngineError(event.message || "A thread of this page has ended.")); };
-    const begun = Promise.all([wasm, here]).then(([code]) => this.send({ verb: "begin", wasm: code }));
+    this.worker.onerror = ({ message }) => {
+      for (const { reject } of this.waiting.values()) reject(new EngineError(message || "A thread of this page has ended."));
+    };
+    const begun = Promise.all([wasm, here]).then(([file]) => this.send({ verb: "begin", wasm: file }));
     this.ready = Promise.all([shared, file, begun]).then(([[tokens, embeddings], graph]) =>
       this.send({ verb: "load", name, told: about, tokens, embeddings, file: graph }));
     this.ready.catch(() => {}); // told to those who ask
@@ -143,11 +147,10 @@ class Thread {
     const answer = this.send(asked);
     return new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => {
-        this.worker.postMessage({ id, drop: true });
-        this.waiting.delete(id);
+        if (this.waiting.delete(id)) this.worker.postMessage({ id, drop: true });
         reject(signal.reason);
       });
-      answer.then((told) => resolve({ ...told, time: performance.now() - begun }), reject);
+      answer.then((told) => resolve({ time: performance.now() - begun, ...told }), reject);
     });
   }
 }

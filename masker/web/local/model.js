@@ -17,7 +17,10 @@ export class Model {
     const { told } = this;
     this.check(source, method);
     const task = this.task(options, method === "fast");
-    if (method === "paper") return paper.rewrite(task, await this.scores(task, source, options, pause));
+    if (method === "paper") {
+      const found = await this.scores(task, source, options, pause);
+      return { ...paper.rewrite(task, found), time: this.last.time };
+    }
     const student = { ...told.student, graph: this.graphs.student };
     return fast.rewrite(task, student, source, told.tasks.find(({ from, to }) => from === task.from && to === task.to).unit);
   }
@@ -31,7 +34,11 @@ export class Model {
   /** The scores of a text, remembered: it is first rewritten and then explained. */
   async scores(task, source, options, pause) {
     const key = JSON.stringify([source, task.to, task.from, options.keep]);
-    if (this.last.key !== key) this.last = { key, found: await paper.scoresOf(task, this.graphs.model, source, pause) };
+    if (this.last.key !== key) {
+      const begun = performance.now();
+      const found = await paper.scoresOf(task, this.graphs.model, source, pause);
+      this.last = { key, found, time: performance.now() - begun };
+    }
     return this.last.found;
   }
 
