@@ -64,6 +64,7 @@ def main() -> None:
             fix,
             info,
             judge,
+            page,
             reader,
             serve,
             silver,

@@ -33,10 +33,16 @@ def pack(weights: Mapping[str, np.ndarray], *, bits: int = 12) -> dict[str, np.n
         elif weight.shape[0] <= 2048 and "embedding" in name:
             packed[name] = weight.astype(np.float16)
         elif "embedding" in name:
-            packed |= _pack(weight[:COMMON], f"{name}.0", 12) | _pack(weight[COMMON:], f"{name}.1", 8)
+            packed |= {f"{name}.{part}": array for part, array in pack_table(weight).items()}
         else:
             packed |= _pack(weight, f"{name}.0", bits)
     return packed
+
+
+def pack_table(weight: np.ndarray) -> dict[str, np.ndarray]:
+    """A table of embeddings in one or two parts."""
+    parts = _pack(weight[:COMMON], "0", 12)
+    return parts | _pack(weight[COMMON:], "1", 8) if len(weight) > COMMON else parts
 
 
 def stored_names(keys: Collection[str]) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from safetensors import safe_open
 
 from masker.model.folder import PACKED, STYLE, one_line, weight_files
-from masker.model.packed import stored_names, unpack
+from masker.model.packed import pack_table, stored_names, unpack
 
 
 class Weights(Mapping[str, np.ndarray]):
@@ -43,6 +43,12 @@ class Weights(Mapping[str, np.ndarray]):
     def __getitem__(self, name: str) -> np.ndarray:
         with one_line(f"cannot load the model '{self._folder}'"):
             return unpack(name, self._stored, self._read)
+
+    def parts(self, name: str, columns: int) -> dict[str, np.ndarray]:
+        """A table of embeddings as it is packed, whether it is stored so or not: `0.high`, `0.low`, `0.scale` ..."""
+        if name in self._stored:
+            return pack_table(self[name].reshape(-1, columns))
+        return {key.removeprefix(f"{name}."): self._read(key) for key in self._stored if key.startswith(f"{name}.")}
 
     def __iter__(self) -> Iterator[str]:
         return iter(stored_names(self._stored) if self._packed else self._stored)

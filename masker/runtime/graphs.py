@@ -26,6 +26,7 @@ from safetensors.numpy import save_file
 from masker.errors import MaskerError
 from masker.model.folder import GRAPHS, fingerprint, one_line
 from masker.model.weights import Weights
+from masker.runtime.standalone import standalone
 
 FLOAT32, INT8 = "float32", "int8"
 TURNED, CODES, SCALE = "|T", "|T|int8", "|T|scale"
@@ -84,7 +85,7 @@ class Graphs:
         # all optimisations would take longer to load, and gain nothing
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         with one_line(f"cannot load {self.path}; {_AGAIN}"):
-            constants = self._constants(kind)
+            constants = self.constants(kind)
             values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in constants.values()]
             options.add_external_initializers(list(constants), values)
             return onnxruntime.InferenceSession(
@@ -92,7 +93,19 @@ class Graphs:
                 disabled_optimizers=["SkipLayerNormFusion"],  # slower than the two that it joins
             )  # fmt: skip
 
-    def _constants(self, kind: str) -> dict[str, np.ndarray]:
+    def written(self, kind: str, rows: str) -> tuple[bytes, list[str]]:
+        """One of the graphs as an ONNX file with its weights, and the names of those that it still lacks.
+
+        These are what is made of the table `rows` itself, which is to be given at every call as before, as far as it is
+        needed: with any of its rows.
+        """
+        constants = self.constants(kind)
+        lacking = {n: array.nbytes for n, array in constants.items() if n.startswith(rows.removesuffix(TABLE) + "|")}
+        graph = zlib.decompress(self._file.get_tensor(kind))
+        return standalone(graph, constants, self.tables, rows=rows, elsewhere=lacking), list(lacking)
+
+    def constants(self, kind: str) -> dict[str, np.ndarray]:
+        """What a graph lacks, but for tables."""
         forms: dict[str, list[str]] = {}
         for name in self._lacks[kind]:
             weight, bar, form = name.partition("|")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import permutations
 from typing import Any, Literal
 
 import masker as package
@@ -13,10 +12,10 @@ from masker.core.edits import Rewrite
 from masker.core.explanation import Explanation
 from masker.errors import MaskerError
 from masker.methods import METHODS, USUAL
-from masker.model.settings import SearchSettings
 from masker.web.batcher import Batcher
 from masker.web.limits import Limits
 from masker.web.metrics import Metrics
+from masker.web.tasks import domains, is_usual, tasks
 
 QUICK = "fast"  # the method that need not wait for the others
 EXPLAINED = "paper"  # the method whose table is shown: the page draws it beside the rewrites of all
@@ -92,7 +91,7 @@ class Service:
 
     def quickest(self, to: str, *, careful: bool = False) -> Ask:
         """How to edit for a domain without keeping a writer waiting; or with care, and several suggestions."""
-        usual = [task for task in self.tasks if self._is_usual(task, to)]
+        usual = [task for task in self.tasks if is_usual(self.masker, task, to)]
         methods = usual[0]["methods"] if usual else []
         if careful and "search" in methods:
             return Ask("edit", to, options=(("method", "search"), ("top", 5)))
@@ -101,29 +100,11 @@ class Service:
     @cached_property
     def tasks(self) -> list[dict[str, Any]]:
         """All pairs of domains with the methods that can be used for them, those of counterparts first."""
-        domains = self.masker.domains
-        pairs = list(permutations(domains, 2)) if len(domains) > 1 else [(None, domains[0])]
-        never = self.masker.model.settings.sources_only
-        found = [self._task(from_, to) for from_, to in pairs if to not in never]
-        return sorted(found, key=lambda task: not self._is_usual(task, task["to"]))
-
-    def _task(self, from_: str | None, to: str) -> dict[str, Any]:
-        task = self.masker.task(to, from_)
-        methods = [name for name, method in METHODS.items() if not method.lacks(self.masker, task)]
-        strength = SearchSettings.of(self.masker.model.settings.search.get(to, {})).strength
-        return {"from": from_, "to": to, "methods": methods, "strength": strength}
-
-    def _is_usual(self, task: dict[str, Any], to: str) -> bool:
-        return bool(task["to"] == to and task["from"] == self.masker.model.settings.domains[to])
+        return tasks(self.masker)
 
     def describe(self) -> dict[str, Any]:
         """What can be asked for."""
-        counterparts = self.masker.model.settings.domains
-        model = {
-            "name": self.name,
-            "domains": [{"name": name, "from": counterparts.get(name)} for name in self.masker.domains],
-            "tasks": self.tasks,
-        }
+        model = {"name": self.name, "domains": domains(self.masker), "tasks": self.tasks}
         methods = [{"name": name, "options": sorted(METHODS[name].options)} for name in METHODS]
         limits = {"max_chars": self.limits.max_chars, "explained_chars": self.limits.explained_chars}
         told = {"version": package.__version__, "to": self.to, "usual": list(USUAL), "methods": methods}

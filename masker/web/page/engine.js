@@ -1,6 +1,8 @@
 // Who rewrites: the only module that knows of a server. To run on something else, replace it by one with the same
 // functions. Offsets in answers are those of JavaScript's strings.
 
+export const API = "openapi.json"; // what else can be asked, if anything
+
 const TOKEN = "masker-token";
 
 export class EngineError extends Error {
@@ -41,6 +43,9 @@ export async function* batch(texts, options, signal) {
     for (const line of lines) yield { record: line, ...localised(JSON.parse(line)) };
   }
 }
+
+/** Be told how much has been loaded, {done, total}, and null when all is: a service has loaded everything before. */
+export function onLoading() {}
 
 export function setToken(token) {
   sessionStorage.setItem(TOKEN, token);

@@ -24,6 +24,12 @@ function trouble(text) {
   $("trouble").hidden = !text;
 }
 
+/** How much of the model is there, if it is loaded into the page; null when it is ready. */
+function showLoading(loaded) {
+  $("loading").hidden = !loaded;
+  if (loaded) Object.assign($("loading").querySelector("progress"), { max: loaded.total, value: loaded.done });
+}
+
 // -- pickers ---------------------------------------------------------------------------------------------------------
 
 function fillPickers(chosen) {
@@ -62,6 +68,7 @@ function showStrength() {
   $("strength").value = state.strength ?? usual;
   say($("strength-value"), Number(state.strength ?? usual).toFixed(2));
   $("strength-reset").hidden = !state.strength;
+  $("strength-box").hidden = !told.methods.some(({ options }) => options.includes("strength"));
   $("strength").disabled = !settings().methods.some((name) => settings().knobs(name).includes("strength"));
 }
 
@@ -166,6 +173,7 @@ function begin(linked) {
 }
 
 async function start() {
+  engine.onLoading(showLoading);
   try {
     told = await engine.models();
   } catch (error) {
@@ -174,6 +182,8 @@ async function start() {
     return trouble(error.message);
   }
   $("token-form").hidden = true;
+  $("api").hidden = !engine.API;
+  if (engine.API) $("api").href = engine.API;
   say($("about"), `Masker ${told.version}, the model “${told.models[0].name}”.`);
   listen();
   begin(link.read());

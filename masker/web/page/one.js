@@ -83,7 +83,7 @@ export class OneText {
     const options = { ...this.options(), method, ...(strength && knobs(method).includes("strength") && { strength }), ...more };
     const rewrite = await engine.edit(this.text, options, signal);
     if (signal.aborted) return null;
-    rewrite.time = performance.now() - begun;
+    rewrite.time ??= performance.now() - begun;
     this.rewrites.set(method, rewrite);
     this.trouble("");
     if (!this.decided && !more.top) this.show(rewrite, method);
