@@ -86,9 +86,10 @@ def evaluate(
     One direction, or several and their average.
 
     Metrics: exact, sari, sari_lasertagger, bleu, self_bleu, paper_bleu, style_accuracy, copied, length_ratio, fluency,
-    joint. All from 0 to 100, but length_ratio is a ratio and fluency nats per word. Intervals are 95 % bootstrap.
+    acceptability, joint. All from 0 to 100, but length_ratio is a ratio and fluency nats per word. Intervals are 95 % bootstrap.
     fluency is computed only if it or its model is named, for it takes a minute or two for 1,000 lines on a CPU; it is
-    the pseudo-likelihood of the embedded model unless --fluency-model names another.
+    the pseudo-likelihood of the embedded model unless --fluency-model names another. acceptability, by the embedded
+    model's critic, is what agrees best with people; it has to be named, and knows negative, positive and civil.
 
     Texts are normalised first, the same for everyone: lower case, straight quotes, punctuation and clitics split off as
     in the Penn Treebank ("It's fine." becomes "it 's fine ."). Lines tokenised so already do not change. paper_bleu is

@@ -9,6 +9,8 @@ import numpy as np
 
 from masker.data.formats import read_lines
 from masker.errors import MaskerError, unknown
+from masker.evaluation.acceptability import acceptability_tally
+from masker.evaluation.acceptability import load as load_critic
 from masker.evaluation.fluency import LanguageModel, fluency_tally, load_language_model
 from masker.evaluation.normalise import normalise
 from masker.evaluation.tally import Figure, Tally, mean, ratio, resampling
@@ -24,6 +26,7 @@ METRICS = {
     "copied": "outputs equal to their source, in %",
     "length_ratio": "words of the outputs / words of the sources",
     "fluency": "log-likelihood per word, in nats",
+    "acceptability": "rewrites that a reader would accept, in %, by the embedded model's critic",
     "joint": "geometric mean of style_accuracy and bleu",
 }
 Figures = dict[str, np.ndarray]  # by metric, one for every resample of the lines
@@ -123,7 +126,7 @@ def evaluate(
 
     A figure for several directions is the average of theirs; `joint` combines the averages. `fluency_model` is a
     folder or a fluency.LanguageModel; fluency is slow, so without one it must be named in `metrics`, and
-    then the embedded model gives it.
+    then the embedded model gives it. So must acceptability, for whose critic there are only some domains.
     """
     chosen = _chosen(metrics, _lacking(directions, judges, paper_dictionary), fluency=fluency_model is not None)
     needed = set(chosen) | ({"style_accuracy", "bleu"} if "joint" in chosen else set())
@@ -132,6 +135,7 @@ def evaluate(
     if "fluency" in needed and (fluency_model is None or isinstance(fluency_model, str | Path)):
         notes["fluency_model"] = str(fluency_model or "embedded")
         fluency_model = load_language_model(fluency_model)
+    critic = load_critic() if "acceptability" in needed else None
     drawn = []
     for stream, (raw, direction) in enumerate(zip(directions, clean, strict=True)):
         tallies = _overlap_tallies(direction, needed)
@@ -139,6 +143,8 @@ def evaluate(
             tallies["paper_bleu"] = _paper_tally(raw, paper_dictionary)
         if "fluency" in needed and fluency_model is not None:
             tallies["fluency"] = fluency_tally(direction.outputs, fluency_model)
+        if critic is not None:
+            tallies["acceptability"] = acceptability_tally(direction.to, direction.sources, direction.outputs, critic)
         # Judges get the raw lines: each normalises them in the way that it was trained.
         styles = [mean(_accepted(judge, raw)) for judge in judges] if "style_accuracy" in needed else []
         drawn.append(_Drawn.of(raw, tallies, styles, stream))
@@ -154,7 +160,8 @@ def _chosen(metrics: Sequence[str], lacking: Mapping[str, str], *, fluency: bool
             raise MaskerError(f"metric '{name}' needs {lacking[name]}")
     if metrics:
         return [name for name in METRICS if name in metrics]
-    return [name for name in METRICS if not lacking.get(name) and (fluency or name != "fluency")]
+    unasked = {"acceptability"} if fluency else {"acceptability", "fluency"}
+    return [name for name in METRICS if not lacking.get(name) and name not in unasked]
 
 
 @dataclass(frozen=True)
