@@ -32,23 +32,24 @@ def test_the_report_has_it_if_it_is_asked_for() -> None:
 
 def test_what_it_needs(tmp_path: Path) -> None:
     with pytest.raises(
-        MaskerError, match="needs a critic that knows 'fused'; this one knows civil, negative, positive"
+        MaskerError, match="a critic that knows 'fused'; this one knows civil, negative, positive"
     ):
         evaluate([Direction("fused", ["a"], ["b"])], metrics=["acceptability"])
     with pytest.raises(MaskerError, match="no model folder"):
         load(tmp_path / "nothing")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("MASKER_DATA"), reason="needs MASKER_DATA")
 def test_it_agrees_with_people() -> None:
-    """With ratings by people, every eighth of them, that no part of the model has seen."""
+    """With 3,200 ratings by people, which no part of the model has seen."""
     from scipy.stats import spearmanr
 
     with gzip.open(Path(os.environ["MASKER_DATA"], "human", "li18_yelp.tsv.gz"), "rt", encoding="utf-8") as file:
-        rows = [*csv.DictReader(file, delimiter="\t")][::8]
+        rows = [*csv.DictReader(file, delimiter="\t")]
     critic, found, success = load(), list[float](), list[int]()
     for name, to in (("test.0", "positive"), ("test.1", "negative")):
         mine = [row for row in rows if row["input_file"] == name]
         found += critic.accepts(to, [row["input"] for row in mine], [row["output"] for row in mine]).tolist()
         success += [int(row["success"]) for row in mine]
-    assert spearmanr(found, success)[0] > 0.3
+    assert spearmanr(found, success)[0] > 0.35
