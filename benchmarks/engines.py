@@ -49,7 +49,17 @@ def measure(count: int, processes: int) -> dict[str, float]:
         folder = Path(name)
         (folder / "in.txt").write_text("".join(lines), "utf-8")
         apart = independent(folder, lines, processes)
-        spark = ["spark", "edit", "--input", "in.txt", "--output", "out.txt", *FAST, "--master", f"local[{processes},4]"]
+        spark = [
+            "spark",
+            "edit",
+            "--input",
+            "in.txt",
+            "--output",
+            "out.txt",
+            *FAST,
+            "--master",
+            f"local[{processes},4]",
+        ]
         together = timed(folder, [spark])
         one = "".join((folder / f"new{k}.txt").read_text("utf-8") for k in range(processes)).splitlines()
         two = "".join(path.read_text("utf-8") for path in sorted(folder.glob("out-0*.txt"))).splitlines()
@@ -61,7 +71,9 @@ def measure(count: int, processes: int) -> dict[str, float]:
 
 
 def markdown(runs: list[dict[str, float]]) -> str:
-    head = "| lines | processes | independent runs, s | Spark, s | ratio | lines a second by Spark | same lines | load |"
+    head = (
+        "| lines | processes | independent runs, s | Spark, s | ratio | lines a second by Spark | same lines | load |"
+    )
     rows = [
         f"| {r['lines']:,} | {r['processes']} | {r['independent_s']} | {r['spark_s']} | {r['ratio']:.2f} "
         f"| {r['lines'] / r['spark_s']:,.0f} | {r['same_lines']:,} | {r['load']} |"

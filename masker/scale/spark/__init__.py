@@ -157,7 +157,7 @@ def _changes(outcomes: Sequence[Outcome]) -> list[list[str | None]]:
     done = [outcome if isinstance(outcome, Rewrite) else None for outcome in outcomes]
     edits = [None if d is None else json.dumps([edit.to_dict() for edit in d.edits], ensure_ascii=False) for d in done]
     errors = [outcome.reason if isinstance(outcome, Failure) else None for outcome in outcomes]
-    return [list(edits), [d and d.reason for d in done], list(errors)]
+    return [list(edits), [None if d is None else d.reason for d in done], list(errors)]
 
 
 # -- a session ---------------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def _settings(options: Sequence[str]) -> dict[str, str]:
         if name == "--master":
             found["spark.master"] = value
         elif name == "--conf" and "=" in value:
-            found |= [value.split("=", 1)]
+            found[value.partition("=")[0]] = value.partition("=")[2]
         else:
             raise MaskerError(f"'{name}' is no option; Spark's are --master URL and --conf KEY=VALUE")
     if len(words) % 2:
