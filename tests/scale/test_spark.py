@@ -68,6 +68,7 @@ def test_files_come_out_as_on_one_machine_and_what_failed_is_listed(session: Spa
     assert not file.with_name("out.temp").exists()
 
 
+@pytest.mark.slow
 def test_spark_and_beam_write_the_same(session: SparkSession, file: Path) -> None:
     pytest.importorskip("apache_beam")
     from masker.scale.beam.files import run
@@ -91,6 +92,7 @@ def test_spark_and_beam_write_the_same(session: SparkSession, file: Path) -> Non
     ]
 
 
+@pytest.mark.slow
 def test_a_run_is_continued_where_files_are_missing(session: SparkSession, file: Path) -> None:
     out = str(file.with_name("out.txt"))
     engine.run(FAST, [str(file)], out, shards=3, session=session)
@@ -116,6 +118,7 @@ class Deadly(Files):
         return super().open(path)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_no_line(
     session: SparkSession, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +131,7 @@ def test_a_worker_that_is_killed_costs_no_line(
     assert len(joined(file.parent, "out-0*.txt").splitlines()) == 7
 
 
+@pytest.mark.slow
 def test_silver_pairs(session: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("".join(f"{text}\n" for text in REVIEWS))
     settings = SilverSettings("positive", None, "target", 0.0)
