@@ -185,6 +185,11 @@ def _tell_auto(editor: "AutoEditor", text: str) -> tuple[Rewrite, Account]:
     return rewrite, replace(account, rounds=_tell_fast(editor.fast, text)[1].rounds)
 
 
+def _tell_only(editor: Editor, text: str) -> tuple[Rewrite, Account]:
+    """What a baseline makes of a text, of which it has nothing to tell."""
+    return editor.begin([text])()[0], Account()
+
+
 def _tell_fast(editor: Any, text: str) -> tuple[Rewrite, Account]:
     rewrite, account = editor.account(text)
     return rewrite, account
@@ -203,7 +208,13 @@ METHODS = {
     "search": Method(_SHARED | {"strength", "reader"}, _lacks_for_search, _search, account=_tell_search),
     "paper": Method(_SHARED, lambda masker, task: None, _paper, protects=False),
     **{
-        name: Method(frozenset(), partial(_lacks_for_baseline, name), partial(_baseline, name), protects=False)
+        name: Method(
+            frozenset(),
+            partial(_lacks_for_baseline, name),
+            partial(_baseline, name),
+            protects=False,
+            account=_tell_only,
+        )
         for name in BASELINES
     },
 }

@@ -34,6 +34,8 @@ def test_baselines_are_fitted_into_a_copy_of_the_base(
     assert "masker edit --method acmlm-frequency" in said.err
     loaded = Masker.from_pretrained(out, device="cpu")
     assert loaded.edit(TEXT, to="positive", method="delete-retrieve").text != TEXT
+    explained = loaded.explain(TEXT, to="positive", method="delete-retrieve").rewrite
+    assert explained == loaded.edit(TEXT, to="positive", method="delete-retrieve")
     assert loaded.edit(TEXT, to="positive", method="acmlm-frequency").method == "acmlm-frequency"
     edited = masker(
         "edit", "--model", out, "--to", "positive", "--method", "delete-retrieve", stdin=f"{TEXT}\n".encode()

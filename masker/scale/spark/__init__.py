@@ -3,6 +3,7 @@
 edited = edit_column(reviews, "text", to="positive")
 """
 
+import gc
 import json
 import os
 import sys
@@ -126,7 +127,9 @@ def run(
 def _loaded(job: str, device: str | None) -> LoadedJob:
     """One model per process: Spark keeps its Python workers from task to task, and starts one per core."""
     one_thread()
-    return Job(**json.loads(job)).load(device, keep_going=True)
+    loaded = Job(**json.loads(job)).load(device, keep_going=True)
+    gc.freeze()  # the libraries are here to stay: no need to look through them for garbage
+    return loaded
 
 
 def _outcomes(loaded: LoadedJob, texts: Sequence[Any]) -> list[Outcome]:
