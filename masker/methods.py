@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from masker.baselines.base import NAMES as BASELINES
+from masker.baselines.base import baseline_folder, domains_of, load_baseline
 from masker.core.account import Account
 from masker.core.editor import Editor
 from masker.core.edits import Rewrite
@@ -124,6 +127,18 @@ def _search(masker: "Masker", task: Task, options: dict[str, Any]) -> "SearchEdi
     )
 
 
+def _baseline(name: str, masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
+    assert masker.model.folder
+    learnt, unit = load_baseline(name, masker.model.folder), unit_of(masker, task)
+    if name == "delete-retrieve":
+        from masker.baselines.template import DeleteRetrieve
+
+        return DeleteRetrieve(task, learnt, unit=unit)
+    from masker.baselines.infilling import MaskAndInfill
+
+    return MaskAndInfill(name, task, learnt, unit=unit, chunk=task.target.runtime.chunk)
+
+
 def unit_of(masker: "Masker", task: Task) -> Unit:
     """What is edited at a time: a sentence, unless the domains differ in how texts are cut into sentences."""
     settings, both = masker.model.settings, [name for name in (task.to, task.from_) if name]
@@ -154,11 +169,25 @@ def _lacks_for_search(masker: "Masker", task: Task) -> str | None:
     )
 
 
+def _lacks_for_baseline(name: str, masker: "Masker", task: Task) -> str | None:
+    known = domains_of(baseline_folder(name, masker.model.folder))
+    if not known:
+        return f"the model has no {name}; fit it into the model's folder (masker fit --baseline {name}) first"
+    if lacking := [domain for domain in (task.from_, task.to) if domain not in known]:
+        return f"the model's {name} knows {', '.join(known)}, not {lacking[0]}; fit it again with that domain"
+    return None
+
+
 def _tell_auto(editor: "AutoEditor", text: str) -> tuple[Rewrite, Account]:
     from masker.search.accounts import auto_account
 
     rewrite, account = auto_account(editor, text)
     return rewrite, replace(account, rounds=_tell_fast(editor.fast, text)[1].rounds)
+
+
+def _tell_only(editor: Editor, text: str) -> tuple[Rewrite, Account]:
+    """What a baseline makes of a text, of which it has nothing to tell."""
+    return editor.begin([text])()[0], Account()
 
 
 def _tell_fast(editor: Any, text: str) -> tuple[Rewrite, Account]:
@@ -178,5 +207,15 @@ METHODS = {
     "fast": Method(frozenset({"min_score"}), _lacks_for_fast, _fast, account=_tell_fast),
     "search": Method(_SHARED | {"strength", "reader"}, _lacks_for_search, _search, account=_tell_search),
     "paper": Method(_SHARED, lambda masker, task: None, _paper, protects=False),
+    **{
+        name: Method(
+            frozenset(),
+            partial(_lacks_for_baseline, name),
+            partial(_baseline, name),
+            protects=False,
+            account=_tell_only,
+        )
+        for name in BASELINES
+    },
 }
 USUAL = ("auto", "search", "paper")  # what is taken by default, if it can do what is asked

@@ -2,14 +2,15 @@
 
     python experiments/fusion/prepare.py DATA OUT
 
-reads DATA/fusion/train.tsv.xz (or a file in DiscoFuse's format given instead of DATA) and writes to OUT
+reads DATA/fusion/train.tsv.xz, or train_balanced.tsv of DATA, a folder of DiscoFuse's release (or a file of that format
+given instead of DATA), and writes to OUT
 
     fit.split.txt, fit.fused.txt    unaligned: no row gives a line to both
     silver.fused.txt                fused texts that are in no other part
     gold.450.tsv ... gold.45000.tsv aligned pairs; each file begins with the smaller one
 
 Rows that share a sentence stay together, so that no sentence is in two parts; rows that share one with
-DATA/fusion/{dev,test}.tsv.gz are left out.
+dev and test of DATA are left out.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from masker.data.formats.discofuse import split_file
 from masker.data.pairs import AlignedPair, read_pairs
 from masker.errors import MaskerError
 
@@ -92,14 +94,14 @@ def together(pairs: Sequence[AlignedPair]) -> list[list[int]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line: 0, or 2 after one line about what is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("data", type=Path, help="folder that holds fusion/, or a training file in DiscoFuse's format")
+    parser.add_argument("data", type=Path, help="folder that holds fusion/ or DiscoFuse, or a training file of it")
     parser.add_argument("out", type=Path, help="folder to write to")
     parser.add_argument("--silver", type=int, default=SILVER, help="fused texts to write silver pairs for")
     parser.add_argument("--gold", type=int, nargs="+", default=GOLD, help="sizes of the gold parts")
     options = parser.parse_args(arguments)
-    train = options.data / "fusion" / "train.tsv.xz" if options.data.is_dir() else options.data
-    held = [options.data / "fusion" / f"{name}.tsv.gz" for name in ("dev", "test") if options.data.is_dir()]
     try:
+        train = split_file(options.data, "train")
+        held = [split_file(options.data, name) for name in ("dev", "test") if options.data.is_dir()]
         counts = prepare(train, options.out, held=held, silver=options.silver, gold=options.gold)
     except (MaskerError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -4,7 +4,8 @@
 
 rewrites DATA/fusion/dev.tsv.gz with a model of the domains `split` and `fused`, keeps the outputs in
 OUT/predictions, scores them, and writes OUT/results.json and, from that alone, OUT/RESULTS.md. Without --model it only
-scores the predictions that are there. --data may also be a file in DiscoFuse's format.
+scores the predictions that are there. --data may also be a folder of DiscoFuse's release, such as
+discofuse_v1/wikipedia, of which dev_balanced.tsv is taken, or a file of its format.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from masker.data.formats.discofuse import is_stand_in, split_file
 from masker.data.pairs import AlignedPair, read_pairs
 from masker.errors import MaskerError
 from masker.evaluation.report import Direction, evaluate
@@ -122,15 +124,17 @@ def write(results: Mapping[str, Any], out: Path) -> None:
     """results.json with a row a line, and RESULTS.md."""
     out.mkdir(parents=True, exist_ok=True)
     rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in results["rows"])
-    (out / "results.json").write_text(f'{{"rows": [\n{rows}\n]}}\n', "utf-8")
+    corpus = f', "corpus": {json.dumps(name)}' if (name := results.get("corpus")) else ""
+    (out / "results.json").write_text(f'{{"rows": [\n{rows}\n]{corpus}}}\n', "utf-8")
     (out / "RESULTS.md").write_text(markdown(results), "utf-8")
 
 
 def markdown(results: Mapping[str, Any]) -> str:
     """RESULTS.md, made of nothing but the results."""
-    rows = results["rows"]
+    rows, corpus = results["rows"], results.get("corpus")
     return TEMPLATE.substitute(
         lines=f"{rows[0]['lines']:,}",
+        corpus=f"The corpus is DiscoFuse's `{corpus}`." if corpus else STAND_IN,
         changed=f"{100 - rows[0]['exact']:.1f}",
         table=_table(rows),
         models=_models(rows),
@@ -206,12 +210,15 @@ def _samples(row: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+STAND_IN = """\
+The corpus is DiscoFuse's in
+format and in its kinds of fusion, but was rebuilt from Wikipedia: figures are not comparable with the paper's, only
+their order and their ratios."""
 TEMPLATE = Template("""\
 # Unsupervised sentence fusion
 
-The paper's Table 1 on $lines texts of dev; rows with fewer texts have the first of them. The corpus is DiscoFuse's in
-format and in its kinds of fusion, but was rebuilt from Wikipedia: figures are not comparable with the paper's, only
-their order and their ratios. $changed % of the pairs have two different sides. Made by `run.py` from `results.json`; in
+The paper's Table 1 on $lines texts of dev; rows with fewer texts have the first of them. $corpus
+$changed % of the pairs have two different sides. Made by `run.py` from `results.json`; in
 brackets 95 % bootstrap intervals.
 
 $table
@@ -247,7 +254,9 @@ $samples
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line: 0, or 2 after one line about what is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder that holds fusion/, or a DiscoFuse file")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder that holds fusion/ or DiscoFuse, or a file of it"
+    )
     parser.add_argument("--model", help="model folder; `embedded` is the one in the package; only score without it")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     choices = [name for name, system in SYSTEMS.items() if system.options is not None]
@@ -257,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", help="cpu, cuda, ...")
     options = parser.parse_args(arguments)
     try:
-        path = options.data / "fusion" / "dev.tsv.gz" if options.data.is_dir() else options.data
+        path = split_file(options.data, "dev")
         pairs = list(read_pairs(path))[: options.limit]
         if options.model:
             from masker.api import Masker
@@ -268,7 +277,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             name = Path(options.model).name
             predict(masker, pairs, options.systems, options.out / "predictions", name)
         if not options.no_score:
-            write(score(pairs, options.out / "predictions"), options.out)
+            found = score(pairs, options.out / "predictions")
+            write(found | {"corpus": None if is_stand_in(path) else path.name}, options.out)
     except (MaskerError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -26,6 +26,7 @@ from typing import Any
 import report
 from teacher import pairs_of, share, write_pairs
 
+from masker.data.formats.discofuse import is_stand_in, split_file
 from masker.errors import MaskerError
 from masker.evaluation.normalise import normalise
 from masker.evaluation.report import Direction, evaluate
@@ -223,7 +224,7 @@ def summarise(out: Path, test: Sequence[Pair]) -> Mapping[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line: 0, or 2 after one line about what is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder that holds fusion/{dev,test}.tsv.gz")
+    parser.add_argument("--data", type=Path, required=True, help="folder that holds fusion/, or of DiscoFuse's release")
     parser.add_argument("--parts", type=Path, required=True, help="folder that experiments/fusion/prepare.py wrote")
     parser.add_argument("--model", help="Masker that writes the silver pairs [default: the embedded one]")
     parser.add_argument("--base", help="model that students start from [default: the embedded one]")
@@ -240,10 +241,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     plan = TINY if options.tiny else Plan(silver=options.silver, steps=options.steps)
     plan = replace(plan, kinds=options.students, device=options.device)
-    fusion = options.data / "fusion"
     try:
         options.out.mkdir(parents=True, exist_ok=True)
-        test = pairs_of(fusion / "test.tsv.gz", plan.test)
+        test = pairs_of(split_file(options.data, "test"), plan.test)
         if not options.report:
             texts = options.parts / "silver.fused.txt"
             silver = write_pairs(
@@ -251,10 +251,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 workers=options.workers,
             )  # fmt: skip
             gold = pairs_of(options.parts / f"gold.{max(GOLD)}.tsv", max(plan.gold))
-            dev = pairs_of(fusion / "dev.tsv.gz", plan.dev)
+            dev = pairs_of(split_file(options.data, "dev"), plan.dev)
             Lab(plan, options.base, gold, dev, test, options.out).run(silver, options.workers)
         if not options.no_report:
-            report.write(summarise(options.out, test), options.out)
+            corpus = split_file(options.data, "test")
+            found = summarise(options.out, test)
+            report.write(found | ({} if is_stand_in(corpus) else {"corpus": corpus.name}), options.out)
     except (MaskerError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -17,7 +17,7 @@ from masker.errors import MaskerError, missing
 _EXTRAS = {
     "torch": "train", "transformers": "train", "accelerate": "train", "sklearn": "train", "scipy": "train",
     "sacrebleu": "train", "onnx": "onnx", "onnxscript": "onnx", "apache_beam": "beam", "pyarrow": "beam",
-    "matplotlib": "plot",
+    "pyspark": "spark", "matplotlib": "plot",
 }  # fmt: skip
 
 
@@ -68,6 +68,7 @@ def main() -> None:
             reader,
             serve,
             silver,
+            spark,
             tune,
         )
 

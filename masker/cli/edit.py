@@ -34,7 +34,10 @@ Shape = Annotated[
     typer.Option("--format", help="lines, tsv (source and rewrite) or jsonl [default: lines; of a table, the table]."),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="Write here instead of to standard output.")]
-Method = Annotated[str | None, typer.Option("--method", help="auto (the default), fast, search or paper.")]
+Method = Annotated[
+    str | None,
+    typer.Option("--method", help="auto (the default), fast, search or paper; or a baseline that was fitted."),
+]
 Strength = Annotated[
     float | None, typer.Option("--strength", help="Edit until both style classifiers are so sure of --to [0 to 1].")
 ]

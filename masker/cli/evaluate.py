@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 DICTIONARY = Path("yelp", "li_bleu.dict.tsv")  # under MASKER_DATA
 
 
-Source = Annotated[list[str], typer.Option("--source", metavar="FILE", help="Texts before the rewriting, one a line.")]
+Source = Annotated[
+    list[str] | None, typer.Option("--source", metavar="FILE", help="Texts before the rewriting, one a line.")
+]
+Pairs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pairs", metavar="FILE",
+        help="Sources and their references in one file, instead of both: TSV, DiscoFuse's or WikiSplit's.",
+    ),
+]  # fmt: skip
+Reverse = Annotated[bool, typer.Option("--reverse", help="The pairs the other way round: from fused to split, say.")]
 Output = Annotated[list[str], typer.Option("--output", metavar="FILE", help="The same texts rewritten, line by line.")]
 To = Annotated[list[str], typer.Option("--to", metavar="DOMAIN", help="The domain that the outputs should belong to.")]
 References = Annotated[
@@ -69,9 +79,11 @@ FluencyModel = Annotated[
 
 @app.command("evaluate")
 def evaluate(
-    source: Source,
     output: Output,
     to: To,
+    source: Source = None,
+    pairs: Pairs = None,
+    reverse: Reverse = False,
     reference: References = None,
     judge: Judges = None,
     metric: Metrics = None,
@@ -98,13 +110,22 @@ def evaluate(
     For two directions repeat --source, --output and --to in the same order, and give the references of the first
     direction before those of the second; they are shared out evenly:
 
+    Of aligned pairs: masker evaluate --pairs dev_balanced.tsv --output fused.txt --to fused
+
     masker evaluate --source neg.txt --output neg.out --to positive --reference 'neg.ref?' --source pos.txt --output
     pos.out --to negative --reference 'pos.ref?' --judge judges/ngram
     """
     from masker.evaluation.report import evaluate as score
 
     choice("format", format, ["table", "json"])
-    directions, files = _directions(source, output, to, reference or [], paper_reference or [])
+    if bool(source) == bool(pairs) or (pairs and (reference or paper_reference)):
+        raise MaskerError("give --source, and --reference where there are any, or --pairs alone, which has both")
+    if reverse and not pairs:
+        raise MaskerError("--reverse turns the --pairs round; give the files of --source and --reference instead")
+    if pairs:
+        directions, files = _aligned(pairs, output, to, reverse=reverse)
+    else:
+        directions, files = _directions(source or [], output, to, reference or [], paper_reference or [])
     report = score(
         directions,
         judges=_judges(judge or []),
@@ -142,6 +163,26 @@ def _directions(
             Direction.from_files(to=to[i], source=sources[i], output=outputs[i], references=own, paper_reference=raw)
         )
         files.append({"source": sources[i], "output": outputs[i], "references": own, "paper_reference": raw})
+    return directions, files
+
+
+def _aligned(
+    pairs: list[str], outputs: list[str], to: list[str], *, reverse: bool
+) -> tuple[list["Direction"], list[dict[str, Any]]]:
+    """Directions whose sources and only references are the two sides of aligned pairs."""
+    from masker.data.formats import read_lines
+    from masker.data.pairs import read_pairs
+    from masker.evaluation.report import Direction
+
+    if len(outputs) != len(pairs) or len(to) != len(pairs):
+        counts = f"{len(pairs)} --pairs, {len(outputs)} --output and {len(to)} --to"
+        raise MaskerError(f"{counts}; give each of them once for every direction")
+    directions, files = list[Direction](), list[dict[str, Any]]()
+    for path, output, domain in zip(pairs, outputs, to, strict=True):
+        sides = list(read_pairs(path, reverse=reverse))
+        targets = [pair.target for pair in sides]
+        directions.append(Direction(domain, [pair.source for pair in sides], read_lines(output), [targets]))
+        files.append({"source": path, "output": output, "references": [path], "paper_reference": None})
     return directions, files
 
 

@@ -11,6 +11,7 @@ import typer
 
 from masker.cli import _options as o
 from masker.cli import app
+from masker.cli._baseline import Baseline, add_baselines
 from masker.cli._output import MAIN
 from masker.cli._reporting import look_first, say_plan
 from masker.cli._reporting import report as write_report
@@ -18,7 +19,7 @@ from masker.cli._student import SILVER, add_student
 from masker.cli._training import command, reports, say
 from masker.cli.reader import fit_reader
 from masker.errors import MaskerError
-from masker.model.folder import READER, STUDENT
+from masker.model.folder import BASELINES, READER, STUDENT
 from masker.model.folder import SETTINGS as SETTINGS_FILE
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def fit(
     student: Annotated[
         bool, typer.Option("--student", help="Go on to a fast student of the model, for masker edit --method auto.")
     ] = False,
+    baseline: Baseline = None,
     no_report: Annotated[
         bool, typer.Option("--no-report", help="Train on all lines; measure nothing and write no report.html.")
     ] = False,
@@ -138,6 +140,8 @@ def fit(
     settings, chosen = _settings(shared)
     counterparts, licences = o.pairs(counterpart, "--counterpart"), o.pairs(licence, "--licence")
     corpora = load_domains(o.pairs(domain, "--domain"), column=column, encoding=encoding)
+    if baseline:
+        return add_baselines(baseline, corpora, out, shared["base"], seed=settings.seed)
     if student and (not style or len(corpora) < 2):
         raise MaskerError("--student needs two domains or more, and the style classifier; leave out --style 0")
     parts = use_all(corpora) if no_report else set_aside(corpora, seed=settings.seed)
@@ -186,7 +190,7 @@ def _begun(typed: str) -> str:
 
 def _forget(out: Path) -> None:
     """Remove what an earlier model in this folder has left: its student would write what this one does not know."""
-    for name in (STUDENT, SILVER, READER):
+    for name in (STUDENT, SILVER, READER, BASELINES):
         shutil.rmtree(out / name, ignore_errors=True)
     (out / "report.html").unlink(missing_ok=True)
 

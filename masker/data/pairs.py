@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from masker.data.formats.decoding import numbered_lines
+from masker.data.formats.discofuse import FUSED, KIND, UNFUSED, is_header
 from masker.data.formats.text import tsv_rows
 from masker.errors import MaskerError, unknown
 
 FORMATS = ("discofuse", "wikisplit", "silver", "tsv")
 SPLIT = "<::::>"  # between WikiSplit's two sentences
-_FUSED = ("coherent_first_sentence", "coherent_second_sentence")
-_UNFUSED = ("incoherent_first_sentence", "incoherent_second_sentence")
-_NEEDED = {"discofuse": (*_FUSED, *_UNFUSED, "discourse_type"), "silver": ("source", "target", "score")}
+_NEEDED = {"discofuse": (*FUSED, *UNFUSED, KIND), "silver": ("source", "target", "score")}
 
 
 class AlignedPair(NamedTuple):
@@ -70,7 +69,7 @@ def read_pairs(
 
 
 def _sniff(head: list[str]) -> str:
-    if set(_FUSED) <= set(head):
+    if is_header(head):
         return "discofuse"
     if {"source", "target", "score"} <= set(head):
         return "silver"
@@ -80,9 +79,9 @@ def _sniff(head: list[str]) -> str:
 def _by_name(head: list[str]) -> Read:
     """A reader of the columns that a header names: DiscoFuse's, or `source` and `target`."""
     at = {name: index for index, name in enumerate(head)}
-    if _FUSED[0] in at:
-        sides = [[at[name] for name in names] for names in (_UNFUSED, _FUSED)]
-        kind = at.get("discourse_type")
+    if is_header(head):
+        sides = [[at[name] for name in names] for names in (UNFUSED, FUSED)]
+        kind = at.get(KIND)
     else:
         sides, kind = [[at["source"]], [at["target"]]], at.get("type")
 

@@ -10,6 +10,7 @@ A folder may have:
     student                            a folder: the model's fast student, if it has one
     reader                             a folder: a causal LM that reads the search editor's drafts, if it has one
     critic                             a folder: what tells how probably a reader accepts a rewrite, if it has one
+    baselines                          folders: what the paper compares with, if fitted, by `masker fit --baseline`
 """
 
 import json
@@ -41,6 +42,7 @@ STYLE = "style.safetensors"
 GRAPHS = "graphs.safetensors"
 STUDENT = "student"
 READER = "reader"
+BASELINES = "baselines"
 READER_CARD = "reader.json"
 CRITIC = "critic"
 CRITIC_CARD = "critic.json"

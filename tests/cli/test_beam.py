@@ -22,8 +22,10 @@ from pyarrow.parquet import ParquetFile, read_table, write_table
 
 from masker.api import Masker
 from masker.data.pairs import read_pairs
-from masker.scale.beam import blocks as blocks_module
-from masker.scale.beam.blocks import plan, read
+from masker.scale import blocks as blocks_module
+from masker.scale.beam.storage import BeamFiles
+from masker.scale.blocks import plan, read
+from masker.scale.storage import Files
 from masker.students.base import Student
 
 Cli = Callable[..., Any]
@@ -214,7 +216,11 @@ def test_blocks_hold_every_line_once(tmp_path_factory: Any, lines: list[bytes], 
     path = tmp_path_factory.mktemp("blocks") / "in.txt"
     data = b"\n".join(lines) + b"\n" * final
     path.write_bytes(data)
-    found = [(text, end) for block in plan([str(path)], shards) for text, end, _ in read(block, None)]
+    both = (Files(), BeamFiles())
+    found, other = (
+        [(text, end) for block in plan([str(path)], shards, s) for text, end, _ in read(block, None, s)] for s in both
+    )
+    assert found == other
     assert len(found) == data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
     assert b"".join(raw(text) + end.encode() for text, end in found) == data.removeprefix(b"\xef\xbb\xbf")
 

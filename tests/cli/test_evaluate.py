@@ -127,3 +127,23 @@ def test_mistakes_are_named(error: Callable[..., str]) -> None:
     assert error(*ONE, "--metric", "style_accuracy").endswith("a judge (--judge)")
     assert error(*ONE, "--metric", "bleu").endswith("a reference (--reference) for every direction")
     assert "1 lines but the source has 2" in error("--source", "neg", "--output", "pos", "--to", "positive")
+
+
+def test_aligned_pairs_are_sources_and_references(folder: Path) -> None:
+    columns = "coherent_first_sentence\tcoherent_second_sentence\tincoherent_first_sentence\tincoherent_second_sentence"
+    header = f"{columns}\tdiscourse_type\tconnective_string\thas_coref_type_pronoun\thas_coref_type_nominal\n"
+    rows = "A , but b .\t\tA .\tB .\tSINGLE_S_COORD\t, but\t0.0\t0.0\nC .\tD .\tC .\tD .\tPAIR_NONE\t\t0.0\t0.0\n"
+    (folder / "dev_balanced.tsv").write_text(header + rows)
+    (folder / "out.txt").write_text("a , but b .\nc . e .\n")
+    shared = ("--pairs", "dev_balanced.tsv", "--output", "out.txt", "--metric", "exact", "--format", "json")
+    assert json.loads(run(*shared, "--to", "fused").stdout)["exact"] == 50
+    (folder / "out.txt").write_text("a . b .\nc . d .\n")
+    assert json.loads(run(*shared, "--to", "split", "--reverse").stdout)["exact"] == 100
+
+
+def test_pairs_stand_for_sources_and_references() -> None:
+    for wrong in (["--output", "neg.out", "--to", "x"], [*ONE, "--pairs", "neg"]):
+        assert "or --pairs alone" in str(run(*wrong).exception)
+    assert "--reverse turns" in str(run(*ONE, "--reverse").exception)
+    several = run("--pairs", "neg", "--output", "neg.out", "--output", "neg.out", "--to", "x")
+    assert "1 --pairs, 2 --output" in str(several.exception)

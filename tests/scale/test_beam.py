@@ -21,8 +21,9 @@ from apache_beam.testing.util import assert_that, equal_to  # noqa: E402
 from masker.api import Masker  # noqa: E402
 from masker.core.edits import Rewrite  # noqa: E402
 from masker.errors import MaskerError  # noqa: E402
-from masker.scale.beam import BUDGET, EditHandler, EditTexts, Failure, Unreadable, cost, fetched, groups  # noqa: E402
+from masker.scale.beam import BUDGET, EditHandler, EditTexts, cost, fetched, groups  # noqa: E402
 from masker.scale.job import Job  # noqa: E402
+from masker.scale.outcomes import Failure, Unreadable  # noqa: E402
 
 logging.getLogger("apache_beam").setLevel(logging.ERROR)
 TEXTS = ["the food was terrible .", "", "marie was born in poland and died in france .", "it was rude !"]

@@ -7,12 +7,12 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from masker.core.edits import Rewrite
 from masker.errors import MaskerError, missing
 from masker.scale.job import Job, LoadedJob, one_thread
+from masker.scale.outcomes import Failure, no_text
 
 try:
     import apache_beam as beam
@@ -24,29 +24,6 @@ except ImportError as error:
 
 BUDGET = 32_768  # tokens of masked input in a group of texts: about 25 sentences
 GPU_BUDGET = 1_048_576
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A text that could not be edited, and why. `key` is that of its element, None if it had none."""
-
-    key: Any
-    source: Any
-    reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        source = self.source
-        if isinstance(source, bytes):
-            source = source.decode("utf-8", "backslashreplace")
-        return {"key": self.key, "source": source if isinstance(source, str) else repr(source), "reason": self.reason}
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """What stands where a text should be: it becomes a Failure for this reason."""
-
-    source: Any
-    reason: str
 
 
 def cost(text: Any) -> int:
@@ -99,7 +76,7 @@ class EditHandler(ModelHandler[Any, Any, LoadedJob]):
         lists = [text if isinstance(text := _text(element), list) else [text] for element in batch]
         texts = [text for texts in lists for text in texts]
         good = [k for k, text in enumerate(texts) if isinstance(text, str)]
-        outcomes: list[Any] = [_no_text(text) for text in texts]
+        outcomes: list[Any] = [no_text(text) for text in texts]
         for group in groups([texts[k] for k in good], self.budget):
             places = [good[k] for k in group]
             for k, outcome in zip(places, self._edit(model, [texts[k] for k in places]), strict=True):
@@ -193,12 +170,6 @@ class _Sort(beam.DoFn):
 
 def _text(element: Any) -> Any:
     return element[1] if isinstance(element, tuple) else element
-
-
-def _no_text(text: Any) -> Failure:
-    if isinstance(text, Unreadable):
-        return Failure(None, text.source, text.reason)
-    return Failure(None, text, f"not a text but {type(text).__name__}")
 
 
 _fetched: dict[str, tempfile.TemporaryDirectory[str]] = {}

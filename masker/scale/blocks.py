@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apache_beam.io.filesystems import FileSystems
-
 from masker.data.formats import format_of
 from masker.data.formats.parquet import Parquet
 from masker.data.formats.text import Jsonl, json_object
 from masker.errors import MaskerError
-from masker.scale.beam import Unreadable
+from masker.scale.outcomes import Unreadable
+from masker.scale.storage import Storage
 
 SMALLEST, LARGEST = 2**14, 2**20  # bytes of input per block, which is held in memory
 ROWS = 20_000  # of Parquet per block
@@ -29,53 +28,51 @@ class Block:
 
 
 def located(path: str) -> str:
-    """A local path in full: Beam finds nothing by a pattern without a folder."""
+    """A local path in full: workers may be in other folders, and Beam finds nothing by a pattern without one."""
     return path if "://" in path else os.path.abspath(os.path.expanduser(path))
 
 
-def plan(patterns: Sequence[str], shards: int | None = None) -> list[Block]:
+def plan(patterns: Sequence[str], shards: int | None, storage: Storage) -> list[Block]:
     """Cut the files that match into blocks of about the same size. A compressed file cannot be cut."""
-    files = [
-        file for found in FileSystems.match([located(pattern) for pattern in patterns]) for file in found.metadata_list
-    ]
+    files = [file for pattern in patterns for file in storage.match(located(pattern))]
     if not files:
         raise MaskerError(f"no file matches {' '.join(patterns)}")
-    total = sum(file.size_in_bytes for file in files)
+    total = sum(file.size for file in files)
     size = max(1, -(-total // shards)) if shards else min(max(total // 128, SMALLEST), LARGEST)
     parts: list[tuple[str, int, int | None, int]] = []
     for file in files:
         path, ending = file.path, os.path.splitext(file.path)[1].lower()
         if isinstance(format_of(path), Parquet):
-            parts += [(path, *part) for part in _row_groups(path)]
+            parts += [(path, *part) for part in _row_groups(path, storage)]
         elif ending in (".gz", ".xz", ".bz2", ".zst", ".deflate"):
             parts.append((path, 0, None, 0))
         else:
-            ends = [*range(size, file.size_in_bytes, size), file.size_in_bytes]
+            ends = [*range(size, file.size, size), file.size]
             parts += [(path, start, stop, 0) for start, stop in zip([0, *ends], ends, strict=False)]
     return [Block(k, *part) for k, part in enumerate(parts)]
 
 
-def _row_groups(path: str) -> Iterator[tuple[int, int, int]]:
-    with FileSystems.open(path) as file:
+def _row_groups(path: str, storage: Storage) -> Iterator[tuple[int, int, int]]:
+    with storage.open(path) as file:
         for group, rows in enumerate(Parquet().group_sizes(file)):
             yield from ((start, min(start + ROWS, rows), group) for start in range(0, rows, ROWS))
 
 
-def read(block: Block, column: str | None) -> list[tuple[Any, str, dict[str, Any]]]:
+def read(block: Block, column: str | None, storage: Storage) -> list[tuple[Any, str, dict[str, Any]]]:
     """The texts of a block, each with the end of its line and the other fields of its record."""
     format = format_of(block.path)
     if isinstance(format, Parquet):
-        with FileSystems.open(block.path) as file:
+        with storage.open(block.path) as file:
             rows = format.rows(file, block.group, block.start, block.stop or 0)
         return [_record(row, row, column) for row in rows]
-    lines = _lines(block)
+    lines = _lines(block, storage)
     if isinstance(format, Jsonl):
         return [_json(raw, column) for raw in lines if raw.strip()]
     return [_line(raw, block.start == 0 and k == 0) for k, raw in enumerate(lines)]
 
 
-def _lines(block: Block) -> Iterator[bytes]:
-    with FileSystems.open(block.path) as file:
+def _lines(block: Block, storage: Storage) -> Iterator[bytes]:
+    with storage.open(block.path) as file:
         at = 0
         if block.start:
             file.seek(block.start - 1)
