@@ -9,8 +9,8 @@ discofuse_v1/wikipedia, of which dev_balanced.tsv is taken, or a file of its for
 """
 
 import argparse
-import gzip
 import json
+import lzma
 import random
 import sys
 import time
@@ -48,21 +48,22 @@ SYSTEMS = {
     "reverse": System("Masker, fused → split", False, 23.18, {"method": "paper"}),
     "reverse_search": System("search editor, fused → split", False, options={"method": "search"}),
 }
+OUTPUTS = "outputs.json.xz"  # of all systems together: they have most of their words in common
 TABLE_1 = ("paper", "ablation", "reverse")
 
 
 def predict(masker: Any, pairs: Sequence[AlignedPair], names: Sequence[str], folder: Path, model: str) -> None:
     """Rewrite one side of the pairs with each of the systems; made.json says by which model and in which time."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = _read(folder / "made.json")
+    made, kept = _read(folder / "made.json"), _read(folder / OUTPUTS)
     for name in names:
         system, began = SYSTEMS[name], time.perf_counter()
         source, target = ("split", "fused") if system.forth else ("fused", "split")
         texts = [pair.source if system.forth else pair.target for pair in pairs]
         outputs = [r.text for r in masker.edit_stream(texts, target, source, **(system.options or {}))]
         seconds = round(time.perf_counter() - began, 1)
-        data = "".join(f"{line}\n" for line in outputs).encode()
-        (folder / f"{name}.txt.gz").write_bytes(gzip.compress(data, mtime=0))
+        kept[name] = outputs
+        (folder / OUTPUTS).write_bytes(lzma.compress(json.dumps(kept, ensure_ascii=False, indent=0).encode(), preset=9))
         made[name] = {"model": model, "lines": len(texts), "seconds": seconds}
         (folder / "made.json").write_text(json.dumps(made, indent=1) + "\n", "utf-8")
         print(f"{name}: {len(texts)} texts in {seconds} s", file=sys.stderr)
@@ -70,18 +71,16 @@ def predict(masker: Any, pairs: Sequence[AlignedPair], names: Sequence[str], fol
 
 def score(pairs: Sequence[AlignedPair], folder: Path) -> dict[str, Any]:
     """The whole of results.json: a row for each system that has predictions, with figures by type and samples."""
-    made, rows = _read(folder / "made.json"), []
+    made, kept, rows = _read(folder / "made.json"), _read(folder / OUTPUTS), []
     for name, system in SYSTEMS.items():
-        path = folder / f"{name}.txt.gz"
-        if system.options is not None and not path.is_file():
+        if system.options is not None and name not in kept:
             continue
         sides = [(p.source, p.target) if system.forth else (p.target, p.source) for p in pairs]
-        if system.options is None:
-            outputs = [source for source, _ in sides]
-        else:
-            outputs = gzip.decompress(path.read_bytes()).decode().split("\n")[:-1]
+        outputs = [source for source, _ in sides] if system.options is None else kept[name]
         if len(outputs) > len(pairs):
-            raise MaskerError(f"{path} has {len(outputs)} lines for {len(pairs)} texts; make it anew with --model")
+            raise MaskerError(
+                f"{folder / OUTPUTS} has {len(outputs)} lines for {len(pairs)} texts ({name}); make it anew with --model"
+            )
         lines = [(source, out, target) for (source, target), out in zip(sides, outputs, strict=False)]  # the first ones
         types = sorted({pair.type for pair in pairs})
         parts = {kind: [line for line, p in zip(lines, pairs, strict=False) if p.type == kind] for kind in types}
@@ -114,7 +113,10 @@ def samples(lines: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    data = path.read_bytes()
+    return json.loads(lzma.decompress(data) if path.suffix == ".xz" else data)
 
 
 # -- for people --------------------------------------------------------------------------------------------------------

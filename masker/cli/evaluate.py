@@ -98,7 +98,8 @@ def evaluate(
     One direction, or several and their average.
 
     Metrics: exact, sari, sari_lasertagger, bleu, self_bleu, paper_bleu, style_accuracy, copied, length_ratio, fluency,
-    acceptability, joint. All from 0 to 100, but length_ratio is a ratio and fluency nats per word. Intervals are 95 % bootstrap.
+    acceptability, joint. All from 0 to 100, but length_ratio is a ratio and fluency nats per word. Intervals are 95 %
+    bootstrap.
     fluency is computed only if it or its model is named, for it takes a minute or two for 1,000 lines on a CPU; it is
     the pseudo-likelihood of the embedded model unless --fluency-model names another. acceptability, by the embedded
     model's critic, is what agrees best with people; it has to be named, and knows negative, positive and civil.
