@@ -7,10 +7,11 @@ const OPTIONS = { executionProviders: ["wasm"], graphOptimizationLevel: "extende
 // a graph that does nothing, in ONNX: y = Identity(x)
 const NOTHING = "CAgSADo3ChAKAXgSAXkiCElkZW50aXR5EgFnWg8KAXgSCgoICAESBAoCCAFiDwoBeRIKCggIARIECgIIAUIECgAQDQ==";
 
-/** Give it its WebAssembly, and have it compiled, while the weights are on their way. Nothing is fetched here. */
+/** Give it its WebAssembly, and have it compiled, while the weights are on their way. */
 export async function begin(wasm) {
   ort.env.wasm.numThreads = 1;
   ort.env.wasm.wasmBinary = wasm;
+  ort.env.wasm.wasmPaths = { mjs: new URL("ort-glue.js", import.meta.url).href };
   ort.env.logLevel = "error";
   await ort.InferenceSession.create(Uint8Array.from(atob(NOTHING), (character) => character.charCodeAt(0)), OPTIONS);
 }
