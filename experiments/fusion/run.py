@@ -78,9 +78,8 @@ def score(pairs: Sequence[AlignedPair], folder: Path) -> dict[str, Any]:
         sides = [(p.source, p.target) if system.forth else (p.target, p.source) for p in pairs]
         outputs = [source for source, _ in sides] if system.options is None else kept[name]
         if len(outputs) > len(pairs):
-            raise MaskerError(
-                f"{folder / OUTPUTS} has {len(outputs)} lines for {len(pairs)} texts ({name}); make it anew with --model"
-            )
+            what = f"{folder / OUTPUTS} has {len(outputs)} lines for {len(pairs)} texts"
+            raise MaskerError(f"{what} ({name}); make it anew with --model")
         lines = [(source, out, target) for (source, target), out in zip(sides, outputs, strict=False)]  # the first ones
         types = sorted({pair.type for pair in pairs})
         parts = {kind: [line for line, p in zip(lines, pairs, strict=False) if p.type == kind] for kind in types}

@@ -31,9 +31,7 @@ def test_the_report_has_it_if_it_is_asked_for() -> None:
 
 
 def test_what_it_needs(tmp_path: Path) -> None:
-    with pytest.raises(
-        MaskerError, match="a critic that knows 'fused'; this one knows civil, negative, positive"
-    ):
+    with pytest.raises(MaskerError, match="a critic that knows 'fused'; this one knows civil, negative, positive"):
         evaluate([Direction("fused", ["a"], ["b"])], metrics=["acceptability"])
     with pytest.raises(MaskerError, match="no model folder"):
         load(tmp_path / "nothing")
