@@ -332,6 +332,7 @@ def test_a_fit_ends_with_a_report(fit: Cli, masker: Cli, enough: Path) -> None:
     assert [d["lines"] for d in settings(enough / "next")["made"][-1]["data"]] == [120, 120]
 
 
+@pytest.mark.slow
 def test_a_student_comes_with_it_and_is_gone_on_with(fit: Cli, masker: Cli, enough: Path) -> None:
     arguments = [*TWO, "--student", "--steps", "300", "--batch-size", "32", "--lr", "3e-3", "--dropout", "0"]
     result = fit(*arguments)

@@ -295,6 +295,7 @@ def test_killed_at_random_moments_no_line_is_lost_repeated_or_moved(tmp_path: Pa
 # -- the command line --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_killed_command_goes_on(tmp_path: Path, model_folder: Path) -> None:
     """With a real model and spawned workers: what comes out is what one process writes."""
     lines = [f"the food was {word} {k} .\n" for k in range(40) for word in ("terrible", "great", "rude", "nice")]

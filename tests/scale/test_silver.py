@@ -138,9 +138,13 @@ def test_every_filter_counts_what_it_drops(corpus: Path, tmp_path: Path) -> None
 def test_options_reach_the_editor(corpus: Path, tmp_path: Path) -> None:
     stub = Stub()
     run(corpus, tmp_path / "s.tsv", stub, min_score=0.3, options={"method": "search"})
-    assert stub.options == {"method": "search", "keep_going": True}  # what scores too low must come out to be counted
+    assert stub.options == {
+        "method": "search",
+        "keep_going": True,
+        "confidence": False,
+    }  # what scores too low must come out to be counted
     run(corpus, tmp_path / "s.tsv", stub, min_score=-1.0)
-    assert stub.options == {"min_score": -1.0, "keep_going": True}
+    assert stub.options == {"min_score": -1.0, "keep_going": True, "confidence": False}
 
 
 def test_packed_corpora_and_none(corpus: Path, tmp_path: Path) -> None:
@@ -328,6 +332,6 @@ def test_bad_places_and_judges(corpus: Path, tmp_path: Path) -> None:
 def test_students_learn_from_teachers_unless_told_otherwise(corpus: Path, tmp_path: Path) -> None:
     stub = Stub()
     run(corpus, tmp_path / "a.tsv", stub)
-    assert stub.options == {"min_score": 0.0, "keep_going": True}
+    assert stub.options == {"min_score": 0.0, "keep_going": True, "confidence": False}
     run(corpus, tmp_path / "b.tsv", stub, options={"method": "auto"})
-    assert stub.options == {"method": "auto", "keep_going": True}
+    assert stub.options == {"method": "auto", "keep_going": True, "confidence": False}
