@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from masker.core.padding import Frame
 from masker.core.unspaced import segmenter
 from masker.core.vocabulary import Vocabulary
-from masker.errors import MaskerError, missing, unknown
+from masker.errors import MaskerError, check_number, check_whole, missing, unknown
 
 _FORMAT = 1
 NO_SEGMENTER = "none"  # texts without spaces were there, but not what cuts them
@@ -53,16 +53,14 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         for knob in fields(self):
-            value = getattr(self, knob.name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-                raise MaskerError(f"`{knob.name}` is {value!r}: it is a number")
+            check_number(**{knob.name: getattr(self, knob.name)})
         if not 0 < self.strength < 1:
             raise MaskerError(f"`strength` is {self.strength}: it is a probability, so between 0 and 1")
         if not 0 <= self.convinced < 1:
             raise MaskerError(f"`convinced` is {self.convinced}: it is a probability, from 0 up to 1")
-        for name in ("max_edits", "reader_drafts", "critic_drafts"):
-            if getattr(self, name) < 1:
-                raise MaskerError(f"`{name}` is {getattr(self, name)}: need at least 1")
+        check_whole(
+            1, max_edits=self.max_edits, reader_drafts=self.reader_drafts, critic_drafts=self.critic_drafts
+        )
 
     @classmethod
     def of(cls, *knobs: Mapping[str, float]) -> "SearchSettings":
