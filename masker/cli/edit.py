@@ -11,7 +11,7 @@ import typer
 from masker.cli import _options as o
 from masker.cli import app
 from masker.cli._editing import Failures, rewrites
-from masker.cli._output import choice, writer
+from masker.cli._output import choice, is_stdout, writer
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def edit(
     """
     from masker.data.formats import LINE_WRITERS, Table, format_of, read_records
 
+    out = None if out is None or is_stdout(out) else out
     if format is not None:
         choice("format", format, list(LINE_WRITERS))
     options: dict[str, Any] = {

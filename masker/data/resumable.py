@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from masker.data.formats import Record
-from masker.data.output import locked, target, writing
+from masker.data.output import is_special, locked, put, target, writing
 from masker.errors import MaskerError
 
 PAUSE = 1.0  # seconds between two states of a run that its file tells about as well
@@ -64,7 +64,7 @@ class ResumableFile:
         keep_card: bool = False,
     ) -> None:
         self.out = target(out)
-        if self.out.exists() and not self.out.is_file():
+        if is_special(self.out) or str(out) == "-":
             raise MaskerError(f"{out} is no plain file, so that a run could not be continued; give a file name")
         self.path = self.out.with_name(self.out.name + ".part")
         self.card = self.out.with_name(self.out.name + (".json" if keep_card else ".part.json"))
@@ -230,7 +230,7 @@ class ResumableFile:
             self.state = replace(self.state, complete=True)
             self._save()
             self._file.close()  # Windows moves no file that is open
-            os.replace(self.path, self.out)
+            put(self.path, self.out)
         if not self.keep_card:
             self.card.unlink(missing_ok=True)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from masker.errors import MaskerError
 from masker.evaluation.normalise import normalise
+from masker.model.folder import one_line, staged
 
 CARD, WEIGHTS = "ngram_lm.json", "model.safetensors"
 START, END, UNKNOWN = "<s>", "</s>", "<unk>"
@@ -55,14 +56,14 @@ class NgramLM:
         """Write the model to a folder, its card last."""
         from safetensors.numpy import save_file
 
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / CARD).unlink(missing_ok=True)
+        folder = Path(folder).expanduser()
         tensors = {
             f"{name}.{n}": a for n, order in enumerate(self.orders, 1) for name, a in zip("kc", order, strict=True)
         }
-        save_file(tensors, folder / WEIGHTS)
-        (folder / CARD).write_text(json.dumps({"rare": self.rare, "words": self.words}, ensure_ascii=False), "utf-8")
+        card = json.dumps({"rare": self.rare, "words": self.words}, ensure_ascii=False)
+        with one_line(f"cannot save the language model in {folder}"), staged(folder) as stage:
+            save_file(tensors, stage / WEIGHTS)
+            (stage / CARD).write_text(card, "utf-8")
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> "NgramLM":

@@ -15,8 +15,9 @@ A folder may have:
 
 import json
 import os
+import secrets
 import shutil
-import tempfile
+import stat
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -47,6 +48,11 @@ READER_CARD = "reader.json"
 CRITIC = "critic"
 CRITIC_CARD = "critic.json"
 WEIGHTS = (PACKED, PLAIN, INDEX)
+# what a folder is, by the file that says so, which is written last
+CARDS = {
+    SETTINGS: "a model", "student.json": "a student", READER_CARD: "a reader", "judge.json": "a judge",
+    "ngram_lm.json": "a language model",
+}  # fmt: skip
 OUTDATED = ("masker.onnx", "masker.float32.onnx")  # by masker export of version 0.1
 
 
@@ -162,12 +168,14 @@ def staged(folder: Path) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(".writing-*"):  # by a process that was killed
         shutil.rmtree(left, ignore_errors=True)
-    stage = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
+    stage = folder / f".writing-{secrets.token_hex(6)}"
+    stage.mkdir()
+    mode = stat.S_IMODE(stage.stat().st_mode)  # what the umask leaves; some writers of files do not ask it
     try:
         yield stage
         for path in stage.rglob("*"):
-            path.chmod(0o755 if path.is_dir() else 0o644)
-        for path in sorted(stage.iterdir(), key=lambda p: p.name == SETTINGS):
+            path.chmod(mode if path.is_dir() else mode & 0o666)
+        for path in sorted(stage.iterdir(), key=lambda p: p.name in CARDS):
             os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(stage, ignore_errors=True)

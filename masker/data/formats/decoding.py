@@ -1,5 +1,6 @@
 """Bytes in, lines out: files opened, packed or not, and decoded with errors that name the place and the remedy."""
 
+import errno
 import gzip
 import io
 import lzma
@@ -28,13 +29,19 @@ def numbered_lines(path: Path, encoding: str | None = "utf-8", *, keep_mark: boo
     # Where a newline is one byte, lines can be decoded one by one and an error knows its place; in UTF-16 it is not.
     decode = _decode_lines if newline == b"\n" else _decode_stream
     try:
-        with sys.stdin.buffer if str(path) == "-" else open_packed(path) as stream:
+        with _stdin() if str(path) == "-" else open_packed(path) as stream:
             for number, line in decode(path, stream, encoding):
                 yield number, line.removeprefix("\ufeff") if number == 1 and not keep_mark else line
     except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError) as error:
         raise MaskerError(f"{path} is not a whole {path.suffix} file ({error}); pack or copy it again") from error
     except OSError as error:
         raise MaskerError(f"cannot read {path}: {error.strerror or error}; give a readable file") from error
+
+
+def _stdin() -> IO[bytes]:
+    if sys.stdin is None or sys.stdin.closed:
+        raise OSError(errno.EBADF, "standard input is closed")
+    return sys.stdin.buffer
 
 
 def open_packed(path: Path, mode: str = "rb") -> IO[bytes]:

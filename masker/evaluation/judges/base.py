@@ -16,6 +16,7 @@ import numpy as np
 
 from masker.errors import MaskerError, unknown
 from masker.evaluation.normalise import normalise
+from masker.model.folder import one_line, staged
 from masker.training.settings import LoopSettings
 
 # a new kind is a module and a line here; its class is imported when it is needed
@@ -142,11 +143,10 @@ class Judge(ABC):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the judge to a folder; the card comes last, so that half a judge is not taken for one."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / CARD).unlink(missing_ok=True)
-        self._save(folder)
-        (folder / CARD).write_text(json.dumps(asdict(self.card), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        folder = Path(folder).expanduser()
+        with one_line(f"cannot save the judge in {folder}"), staged(folder) as stage:
+            self._save(stage)
+            (stage / CARD).write_text(json.dumps(asdict(self.card), indent=2, ensure_ascii=False) + "\n", "utf-8")
 
     @property
     def kind(self) -> str:
