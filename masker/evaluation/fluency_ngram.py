@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from masker.data.checked import check_kind, read_object
 from masker.errors import MaskerError
 from masker.evaluation.normalise import normalise
 from masker.model.folder import one_line, staged
@@ -70,8 +71,20 @@ class NgramLM:
         """Load a model that `save_pretrained` wrote."""
         from safetensors.numpy import load_file
 
-        card, tensors = json.loads((Path(folder) / CARD).read_text("utf-8")), load_file(Path(folder) / WEIGHTS)
-        return cls(card["words"], card["rare"], [(tensors[f"k.{n}"], tensors[f"c.{n}"]) for n in (1, 2, 3)])
+        folder = Path(folder).expanduser()
+        card, where = read_object(folder / CARD), folder / CARD
+        with one_line(f"cannot load the language model at {folder}"):
+            check_kind("words", card["words"], list[str], where)
+            check_kind("rare", card["rare"], int, where)
+            if card["words"][:3] != [START, END, UNKNOWN] or card["rare"] < 1:
+                raise MaskerError(f"{where} does not begin with {START}, {END} and {UNKNOWN}; count it again")
+            tensors = load_file(folder / WEIGHTS)
+            orders = [(tensors[f"k.{n}"], tensors[f"c.{n}"]) for n in (1, 2, 3)]
+            size = len(card["words"])
+            for n, (keys, counts) in enumerate(orders, 1):
+                if keys.shape != counts.shape or not len(keys) or keys.min() < 0 or keys.max() >= size**n:
+                    raise MaskerError(f"{where} and {WEIGHTS} do not belong together; count it again")
+            return cls(card["words"], card["rare"], orders)
 
     def _probabilities(self, keys: np.ndarray) -> np.ndarray:
         """P(last word | the two before it) of trigrams."""

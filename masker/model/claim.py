@@ -33,8 +33,9 @@ def claimed(folder: Path, card: str) -> Iterator[None]:
     if folder in _held or os.environ.get("RANK") not in (None, "", "0"):  # of several processes one claims it for all
         yield
         return
-    check_free(folder, card)
-    fresh = not folder.exists()
+    with writing(folder):
+        check_free(folder, card)
+        fresh = not folder.exists()
     try:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
