@@ -126,7 +126,7 @@ def test_any_value_in_a_json_file(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), FILES)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_many_values_in_a_json_file(
     folders: dict[str, Path], tmp_path: Path, kind: str, name: str, data: st.DataObject

@@ -12,7 +12,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from masker.cli._options import as_flags
-from masker.cli._streams import Ended, prepare
+from masker.cli._streams import Ended, prepare, visible
 from masker.errors import MaskerError, missing
 
 # which extra of the package brings what is imported
@@ -114,7 +114,7 @@ def _verb(arguments: list[str]) -> Any:
 
 def _leave(message: str | None, code: int) -> None:
     if message is not None:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"masker: {message}", markup=False)
+        Console(stderr=True, highlight=False, soft_wrap=True).print(visible(f"masker: {message}"), markup=False)
     try:
         sys.stdout.flush()
     except OSError:  # Python would try it again, and complain

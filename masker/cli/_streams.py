@@ -1,10 +1,32 @@
 """Standard streams that were closed, and signals that end a run: both leave things as tidy as any other error does."""
 
+import io
 import os
 import signal
 import sys
 from types import FrameType
 from typing import Any, TextIO, cast
+
+# what would move the cursor, colour the screen or worse; tabs and ends of lines are text
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), 11, 12, *range(14, 32), *range(127, 160))}
+
+
+def visible(text: str) -> str:
+    """A text for a terminal, with control characters as their numbers: it may come from anywhere."""
+    return text if text.isprintable() else text.translate(_CONTROLS)
+
+
+class Visible(io.TextIOBase):
+    """A terminal to write to, which shows control characters."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self.terminal = terminal
+
+    def write(self, text: str) -> int:
+        return self.terminal.write(visible(text))
+
+    def flush(self) -> None:
+        self.terminal.flush()
 
 
 class Ended(BaseException):

@@ -101,12 +101,15 @@ def distill(
     can learn several. It is run with masker edit --model, and far faster than Masker itself.
     """
     from masker.students.base import CARD, KINDS, StudentSettings, student_class
+    from masker.training.settings import require
 
     choice("student", student, list(KINDS))
     options = _options(
         student, phrases=phrases, decoder=decoder, layers=layers, shared=shared, rounds=rounds, keep_bias=keep_bias,
         beams=beams,
     )  # fmt: skip
+    if gold_epochs is not None:
+        require("gold_epochs", gold_epochs, above=0)
     if not silver and not gold:
         raise MaskerError("there is nothing to learn from; give pairs with --silver, --gold or both")
     _check_folder(out, base, bool(shared))

@@ -59,9 +59,7 @@ class SearchSettings:
             raise MaskerError(f"`strength` is {self.strength}: it is a probability, so between 0 and 1")
         if not 0 <= self.convinced < 1:
             raise MaskerError(f"`convinced` is {self.convinced}: it is a probability, from 0 up to 1")
-        check_whole(
-            1, max_edits=self.max_edits, reader_drafts=self.reader_drafts, critic_drafts=self.critic_drafts
-        )
+        check_whole(1, max_edits=self.max_edits, reader_drafts=self.reader_drafts, critic_drafts=self.critic_drafts)
 
     @classmethod
     def of(cls, *knobs: Mapping[str, float]) -> "SearchSettings":

@@ -73,9 +73,9 @@ class LoadedJob:
         return list(self.stream(texts))
 
 
-def render(rewrite: Rewrite, ending: str, format: str) -> str:
-    """A line of output; `ending` is that of the line that came in."""
-    return LINE_WRITERS[format].line(rewrite.to_dict(), ending)
+def render(rewrite: Rewrite, ending: str, format: str, mark: str = "") -> str:
+    """A line of output; `ending` is that of the line that came in, and `mark` its byte order mark."""
+    return (mark if format == "lines" else "") + LINE_WRITERS[format].line(rewrite.to_dict(), ending)
 
 
 def one_thread() -> None:

@@ -1,16 +1,22 @@
 """Closed streams, full ones and signals: one line, and nothing left behind."""
 
+import io
 import os
 import signal
 import stat
 import subprocess
 import sys
 import time
+import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from masker.cli._streams import Visible, visible
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="streams are closed by a shell, and devices made by mknod")
 MASKER = (sys.executable, "-m", "masker")
@@ -132,3 +138,12 @@ def test_a_device_is_written_to_or_refused_and_never_replaced(
     assert "should not have happened" not in str(run)
     assert stat.S_ISCHR(null.stat().st_mode)
     assert not [name for name in os.listdir(null.parent) if "null" in name and name != null.name]
+
+
+@given(st.text())
+def test_no_escape_sequence_reaches_a_terminal(text: str) -> None:
+    shown = visible(f"{text}\x1b[31m\x9b\x07")
+    assert not any(unicodedata.category(mark) == "Cc" and mark not in "\t\n\r" for mark in shown)
+    terminal = io.StringIO()
+    Visible(terminal).write(text)
+    assert terminal.getvalue() == visible(text)
