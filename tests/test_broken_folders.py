@@ -20,6 +20,7 @@ from masker.data.resumable import ResumableFile
 from masker.errors import MaskerError
 from masker.evaluation.fluency_ngram import NgramLM
 from masker.evaluation.judges.base import Judge
+from masker.model.critic import CriticCard
 from masker.model.folder import EMBEDDED, check_style
 from masker.model.light import LightModel
 from masker.model.reader import ReaderCard
@@ -53,6 +54,7 @@ USES: dict[str, Use] = {
     "lm": lambda folder: NgramLM.from_pretrained(folder).log_likelihoods([TEXT]),
     "part": use_part,
     "reader": ReaderCard.read,
+    "critic": CriticCard.read,
 }
 
 
@@ -63,9 +65,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     shutil.copytree(EMBEDDED, at / "model")
     Judge.fit(CORPORA).save_pretrained(at / "judge")
     NgramLM.fit(line for lines in CORPORA.values() for line in lines).save_pretrained(at / "lm")
-    for name in ("part", "reader"):
+    for name in ("part", "reader", "critic"):
         (at / name).mkdir()
     ReaderCard(("negative", "positive"), 20, {"base": "x"}).write(at / "reader")
+    CriticCard(("negative", "positive"), 1.5, 0.5, {"rank": 4}).write(at / "critic")
     part = ResumableFile(at / "part" / "out", {"to": "positive"}, resume=False)
     part.__enter__().write("done\n", [Record(TEXT)])
     part.__exit__(KeyboardInterrupt)
@@ -111,7 +114,7 @@ def tried(folders: dict[str, Path], kind: str, tmp_path: Path, change: Callable[
 FILES = [
     ("model", "masker.json"), ("model", "tokenizer_config.json"), ("model", "config.json"),
     ("student", "student.json"), ("judge", "judge.json"), ("judge", "vocabulary.json"), ("lm", "ngram_lm.json"),
-    ("part", "out.part.json"), ("reader", "reader.json"),
+    ("part", "out.part.json"), ("reader", "reader.json"), ("critic", "critic.json"),
 ]  # fmt: skip
 
 

@@ -51,8 +51,8 @@ CRITIC_CARD = "critic.json"
 WEIGHTS = (PACKED, PLAIN, INDEX)
 # what a folder is, by the file that says so, which is written last
 CARDS = {
-    SETTINGS: "a model", "student.json": "a student", READER_CARD: "a reader", "judge.json": "a judge",
-    "ngram_lm.json": "a language model",
+    SETTINGS: "a model", "student.json": "a student", READER_CARD: "a reader", CRITIC_CARD: "a critic",
+    "judge.json": "a judge", "ngram_lm.json": "a language model",
 }  # fmt: skip
 OUTDATED = ("masker.onnx", "masker.float32.onnx")  # by masker export of version 0.1
 
