@@ -37,9 +37,7 @@ class _Verbs(TyperGroup):
             raise _Interrupted from error
         except OSError as error:
             if error.errno == errno.EBADF and error.filename is None:
-                raise MaskerError(
-                    "standard output is closed, and there is nowhere to write to; leave it open"
-                ) from error
+                raise MaskerError("standard output is closed, but is to be written to; leave it open") from error
             raise
 
 

@@ -111,7 +111,7 @@ def edit(
         "forbid": o.words(forbid),
     }  # fmt: skip
     job = replace(make_job(to, from_, model, source_model, max_words, options), exact=exact)
-    if top and format != "jsonl" and not document:
+    if top > 0 and format != "jsonl" and not document:
         raise MaskerError("--top lists alternatives, which only jsonl has room for; add --format jsonl")
     failures, shared = Failures(), workers is not None or resume
     if document:

@@ -17,7 +17,10 @@ def info(
         str | None, typer.Argument(help="Model folder or Hugging Face id [default: the embedded one].")
     ] = None,
 ) -> None:
-    """Print what a model, a student, a reader or a judge is, and how it was made."""
+    """Print what a model is and how it was made.
+
+    Students, readers and judges are told of, too.
+    """
     from masker.model.card import facts
     from masker.model.folder import local_folder
     from masker.model.light import LightModel
