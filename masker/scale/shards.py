@@ -138,12 +138,12 @@ class Run:
     ) -> "Run":  # fmt: skip
         """Cut the inputs into blocks, and see which are done. What is wrong shows here, before any worker starts."""
         blocks = plan(inputs, shards, storage)
-        check_column(blocks, column, storage)
         target = Shards(located(output), len(blocks), _format(output, format), column, silver)
         made: dict[str, Any] = {"job": asdict(job), "output": asdict(target)}
         made["blocks"] = hashlib.sha256(json.dumps([asdict(block) for block in blocks]).encode()).hexdigest()
         run = cls(job, target, _remaining(blocks, target, made, storage, resume=resume), storage)
         if run.todo:
+            check_column(blocks, column, storage)
             if job.model is None or "://" not in job.model:
                 job.load("cpu")  # a misspelt domain or folder is better heard of here than from a thousand logs
             storage.put(target.card, json.dumps(made, indent=1).encode(), target.scratch)
