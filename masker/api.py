@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from masker.core.editor import Editor, edit_stream
 from masker.core.edits import Rewrite
 from masker.core.explanation import Explanation, explain
-from masker.core.guarded import Guarded, over_limit
-from masker.core.protection import patterns
+from masker.core.guarded import Guarded, refusal
+from masker.core.protection import patterns, terms
 from masker.core.runtime import Runtime
 from masker.core.scoring import DomainScorer
 from masker.core.task import Task
 from masker.data.documents import KEEP, Document, DocumentRewrite
-from masker.errors import MaskerError, unknown
+from masker.errors import MaskerError, check_number, check_whole, unknown
 from masker.methods import METHODS, choose, gated, given, unit_of
 from masker.model.critic import is_critic
 from masker.model.folder import CRITIC, READER, STUDENT
@@ -51,6 +51,7 @@ class Masker:
         max_words: int = 2000,
         prune: bool | None = None,
     ) -> None:
+        check_whole(1, max_words=max_words)
         if not model.domains:
             raise MaskerError("the model has no domains yet; fit it on two or more corpora first (masker fit)")
         if source_model is not None:
@@ -135,17 +136,20 @@ class Masker:
         self, text: str | Iterable[str], to: str, from_: str | None = None, **options: Unpack[EditOptions]
     ) -> Rewrite | list[Rewrite]:
         """Rewrite a text, or several, so that they read like the domain `to`. Options as in `EditOptions`."""
-        rewrites = list(self.edit_stream([text] if isinstance(text, str) else text, to, from_, **options))
-        return rewrites[0] if isinstance(text, str) else rewrites
+        one = isinstance(text, str | bytes | bytearray) or not isinstance(text, Iterable)  # bytes are refused as one
+        rewrites = list(self.edit_stream([text] if one else text, to, from_, **options))  # type: ignore[list-item]
+        return rewrites[0] if one else rewrites
 
     def edit_stream(
         self, texts: Iterable[str], to: str, from_: str | None = None, **options: Unpack[EditOptions]
     ) -> Iterator[Rewrite]:
         """Rewrite texts as they come, in order, some of them at a time. Options as in `EditOptions`."""
         chunk, keep_going = options.pop("chunk", None), options.pop("keep_going", False)
+        if chunk is not None:
+            check_whole(1, chunk=chunk)
         editor = self._confident(to, from_, options)
         if keep_going:
-            guarded = Guarded(editor, to, self._source_domain(to, from_), lambda text: over_limit(text, self.max_words))
+            guarded = Guarded(editor, to, self._source_domain(to, from_), lambda text: refusal(text, self.max_words))
             yield from edit_stream(guarded, texts, chunk)
         else:
             checked = (self._checked(text, number) for number, text in enumerate(texts, 1))
@@ -156,7 +160,7 @@ class Masker:
     ) -> DocumentRewrite:
         """Rewrite the prose of a "markdown", "html" or "plain" document alone. Options as in `EditOptions`."""
         document, keep = Document.read(text, kind), options.pop("keep", ())
-        options["keep"] = [*([keep] if isinstance(keep, str) else keep), *KEEP]
+        options["keep"] = [*terms("keep", keep), *KEEP]
         return document.rewrite(self.edit_stream(document.texts, to, from_, **options))
 
     def editor(self, to: str, from_: str | None = None, **options: Unpack[EditOptions]) -> Editor:
@@ -198,6 +202,7 @@ class Masker:
         fixed = {name: options[name] for name in TaskOptions.__optional_keys__ if name in options}  # type: ignore[literal-required]
         task = self.task(to, from_, **fixed, standard=method.protects)
         least = (options.get("min_score") or 0.0) if method.account is None else 0.0
+        check_number(min_score=least)
         table = explain(self.exact(task) or task, text, min_score=least)
         made, account = table.rewrite, None
         if method.account is not None:
@@ -236,8 +241,8 @@ class Masker:
             from_=from_,
             target=DomainScorer(self._runtime, model.vocabulary.domain(to)),
             source=source if source_score else None,
-            protect=patterns(protect, [keep] if isinstance(keep, str) else keep, standard=standard),
-            forbid=frozenset([*([forbid] if isinstance(forbid, str) else forbid), *model.settings.forbid.get(to, [])]),
+            protect=patterns(protect, terms("keep", keep), standard=standard),
+            forbid=frozenset([*terms("forbid", forbid), *model.settings.forbid.get(to, [])]),
             batch_tokens=self.batch_tokens,
         )
 
@@ -263,8 +268,8 @@ class Masker:
         return domains[0]
 
     def _checked(self, text: str, number: int | None) -> str:
-        """The text, unless it is too long."""
-        if why := over_limit(text, self.max_words):
+        """The text, if it is one and not too long."""
+        if why := refusal(text, self.max_words):
             raise MaskerError(f"{'the text' if number is None else f'text {number}'}: {why}")
         return text
 

@@ -1,6 +1,7 @@
 """The one exception that users see: a single clear line that names the remedy."""
 
 import difflib
+import math
 from collections.abc import Iterable
 
 
@@ -11,11 +12,11 @@ class MaskerError(Exception):
     """
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> MaskerError:
+def unknown(kind: str, name: object, known: Iterable[str]) -> MaskerError:
     """An error for a misspelt name that lists the known ones, and says which of them is meant where that is clear."""
     known = list(known)
     folded = {other.casefold(): other for other in known}
-    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.7)
+    close = difflib.get_close_matches(str(name).casefold(), folded, n=1, cutoff=0.7)
     meant = f"; did you mean '{folded[close[0]]}'?" if close else ""
     return MaskerError(f"unknown {kind} '{name}'; known: {', '.join(known) or 'none'}{meant}")
 
@@ -23,3 +24,19 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> MaskerError:
 def missing(extra: str, what: str) -> MaskerError:
     """An error for what cannot be done because an optional package is not there, naming the extra that brings it."""
     return MaskerError(f"{what} needs packages that are not installed; pip install 'masker-nlp[{extra}]'")
+
+
+def check_whole(least: int, **values: object) -> None:
+    """Whole numbers of at least `least`, by the names of the parameters; an error that names the first that is not."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise MaskerError(f"`{name}` is {value!r:.60}: it is a whole number")
+        if value < least:
+            raise MaskerError(f"`{name}` is {value}: need at least {least}")
+
+
+def check_number(**values: object) -> None:
+    """Numbers, by the names of the parameters; an error that names the first that is none."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+            raise MaskerError(f"`{name}` is {value!r:.60}: it is a number")

@@ -142,7 +142,7 @@ def test_what_is_protected_survives(masker: Masker) -> None:
         for match in re.findall(r"food|RUDE|\bwe don't", rewrite.source):
             assert match in rewrite.text
     everything = masker.edit(TEXTS[0], to="positive", protect=".*", min_score=-1)
-    assert TEXTS[0] in everything.text
+    assert everything.text == TEXTS[0]
 
 
 def test_forbidden_words_are_not_inserted(masker: Masker) -> None:
@@ -196,7 +196,7 @@ def test_a_long_text_is_edited_without_being_cut(masker: Masker) -> None:
         ({"to": "positive", "from_": "positive"}, "name two different domains"),
         ({"to": "positive", "protect": "("}, "no valid pattern"),
         ({"to": "positive", "max_edits": 0}, "`max_edits` is 0"),
-        ({"to": "positive", "top": -1}, "`top` -1"),
+        ({"to": "positive", "top": -1}, "`top` is -1"),
     ],
 )
 def test_wrong_arguments(masker: Masker, arguments: dict[str, Any], message: str) -> None:
@@ -212,6 +212,39 @@ def test_too_long_a_text_is_refused(masker: Masker) -> None:
         masker.explain("bad " * 20_000, to="positive")
     patient = Masker(masker.model, device="cpu", max_words=3000)
     assert patient.edit("it " * 2001, to="positive", protect=".*").edits == ()
+
+
+@pytest.mark.parametrize("method", ["paper", None])
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("bad \udcff food", r"not valid Unicode \(half of a surrogate pair at character 5\)"),
+        (b"bad food", "text 1: it is bytes, not str; decode it first"),
+        (["bad", None], "text 2: it is NoneType, not str; give text"),
+        (7, "text 1: it is int, not str; give text"),
+        ("a" * 100_001, "100,001 characters"),
+    ],
+)
+def test_what_is_no_text_is_refused(masker: Masker, text: Any, why: str, method: str | None) -> None:
+    with pytest.raises(MaskerError, match=why):
+        masker.edit(text, to="positive", method=method)
+    if isinstance(text, str):
+        with pytest.raises(MaskerError, match="the text: "):
+            masker.explain(text, to="positive")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"forbid": ["a\udcff"]}, {"forbid": 5}, {"keep": [b"x"]}, {"protect": 5}, {"protect": b"x"}, {"chunk": 0},
+        {"chunk": "3"}, {"max_edits": 1.5}, {"max_edits": "2"}, {"max_edits": True}, {"min_score": float("nan")},
+        {"min_score": "0"}, {"top": -1}, {"top": 1.5}, {"from_": 5}, {"to": None}, {"method": 3}, {"methd": "paper"},
+    ],
+)  # fmt: skip
+def test_options_that_make_no_sense_are_one_line(masker: Masker, options: dict[str, Any]) -> None:
+    with pytest.raises(MaskerError) as error:
+        masker.edit("the food was bad .", **{"to": "positive", **options})
+    assert "\n" not in str(error.value)
 
 
 def test_a_model_without_domains_is_refused() -> None:

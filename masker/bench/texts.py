@@ -4,6 +4,8 @@ import os
 import random
 from pathlib import Path
 
+from masker.errors import check_whole
+
 _FOODS = ("food", "service", "soup", "bread", "staff", "waiter", "coffee", "room", "place", "pizza", "salad")
 _VIEWS = [
     "terrible",
@@ -35,8 +37,10 @@ def sample(count: int, seed: int = 0) -> list[str]:
 
 def default_texts(count: int) -> list[str]:
     """Negative lines of the Yelp test set, if MASKER_DATA says where it is; made-up ones otherwise."""
-    path = Path(os.environ.get("MASKER_DATA", "")) / "yelp" / "sentiment.test.0"
-    if "MASKER_DATA" not in os.environ or not path.is_file():
+    check_whole(1, count=count)
+    data = os.environ.get("MASKER_DATA")
+    path = Path(data or ".") / "yelp" / "sentiment.test.0"
+    if not data or not path.is_file():
         return sample(count)
     lines = path.read_text("utf-8").splitlines()
     return random.Random(0).sample(lines, min(count, len(lines)))

@@ -1,5 +1,6 @@
 """The command line: one module a verb, each of them thin. Nothing heavy is imported before a verb runs."""
 
+import errno
 import os
 import sys
 import traceback
@@ -11,6 +12,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from masker.cli._options import as_flags
+from masker.cli._streams import Ended, prepare, visible
 from masker.errors import MaskerError, missing
 
 # which extra of the package brings what is imported
@@ -28,9 +30,15 @@ class _Interrupted(Exception):
 class _Verbs(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # what cannot be written is an error, and no remark of Python's at its end
+            return result
         except (KeyboardInterrupt, BrokenPipeError) as error:
             raise _Interrupted from error
+        except OSError as error:
+            if error.errno == errno.EBADF and error.filename is None:
+                raise MaskerError("standard output is closed, but is to be written to; leave it open") from error
+            raise
 
 
 app = typer.Typer(
@@ -48,6 +56,7 @@ def main() -> None:
     """Run the command line; what goes wrong is one line on stderr, with exit code 2 where the user can mend it, and 70
     where it is a bug of Masker's: 1 is what masker check says of a text.
     """
+    prepare()
     try:
         # each registers its verb
         from masker.cli import (  # noqa: F401
@@ -76,6 +85,8 @@ def main() -> None:
     except _Interrupted as stop:
         closed = isinstance(stop.__cause__, BrokenPipeError)  # `masker edit ... | head`
         _leave(None if closed else "interrupted", 141 if closed else 130)
+    except Ended as stop:
+        _leave("ended by a signal", stop.code)
     except MaskerError as error:
         _leave(as_flags(str(error), _verb(sys.argv[1:])), 2)
     except OSError as error:
@@ -101,7 +112,7 @@ def _verb(arguments: list[str]) -> Any:
 
 def _leave(message: str | None, code: int) -> None:
     if message is not None:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"masker: {message}", markup=False)
+        Console(stderr=True, highlight=False, soft_wrap=True).print(visible(f"masker: {message}"), markup=False)
     try:
         sys.stdout.flush()
     except OSError:  # Python would try it again, and complain

@@ -13,11 +13,13 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from masker.cli import app
 from masker.cli._options import as_flags
 from masker.cli._output import err
+from masker.cli._streams import visible
 
 if TYPE_CHECKING:
     from masker.core.edits import Rewrite
     from masker.scale.job import Job
 
+FEW = (4, 16)  # texts after the first that are edited together, before as many are as suit the method
 TOLD = 10  # texts that could not be edited are told of one by one, up to so many
 
 
@@ -31,7 +33,8 @@ class Failures:
     def note(self, number: int, why: str) -> None:
         self.count += 1
         if self.count <= TOLD:
-            err.print(f"masker: {self.name(number)}: {as_flags(why, _command())}", markup=False, soft_wrap=True)
+            said = visible(f"masker: {self.name(number)}: {as_flags(why, _command())}")
+            err.print(said, markup=False, soft_wrap=True)
 
     def end(self) -> None:
         self.tell()
@@ -71,12 +74,24 @@ def rewrites(
         editor = job.load(device, keep_going=True)
         gc.freeze()  # or else the collector looks through all of the libraries again and again
         task = bar.add_task(f"0 {unit}")
-        for done, rewrite in enumerate(editor.stream(itertools.chain(first, source)), 1):
+        for done, rewrite in enumerate(_soon(editor.stream, first, source), 1):
             rewrite = _written(rewrite, encoding)
             if rewrite.error:
                 failures.note(done, rewrite.error)
             bar.update(task, description=f"{done:,} {unit}")
             yield rewrite
+
+
+def _soon(
+    stream: Callable[[Iterable[str]], Iterator["Rewrite"]], first: Iterable[str], rest: Iterator[str]
+) -> Iterator["Rewrite"]:
+    """Rewrites of a stream that is begun with few texts at a time, so that the first of them come soon."""
+    yield from stream(first)
+    for size in FEW:
+        if not (part := list(itertools.islice(rest, size))):
+            return
+        yield from stream(part)
+    yield from stream(rest)
 
 
 def _written(rewrite: "Rewrite", encoding: str) -> "Rewrite":

@@ -5,27 +5,33 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, cast
 
 from rich.console import Console
 
+from masker.cli._streams import Visible
 from masker.data.output import replacing
 from masker.errors import unknown
 
-MAIN = os.environ.get("RANK", "0") == "0"  # of several processes that accelerate starts, one speaks
+MAIN = os.environ.get("RANK") in (None, "", "0")  # of several processes that accelerate starts, one speaks
 err = Console(stderr=True, highlight=False, quiet=not MAIN)
 
 
 @contextmanager
 def writer(out: Path | None, encoding: str = "utf-8") -> Iterator[TextIO]:
     """Standard output, or a file that is only put in its place when everything has been written."""
-    if out is None:
+    if out is None or is_stdout(out):
         sys.stdout.reconfigure(encoding=encoding, newline="")  # type: ignore[union-attr]
-        yield sys.stdout
+        yield cast(TextIO, Visible(sys.stdout)) if sys.stdout.isatty() else sys.stdout
         sys.stdout.flush()
         return
     with replacing(out) as path, open(path, "w", encoding=encoding, newline="") as file:
         yield file
+
+
+def is_stdout(out: Path) -> bool:
+    """Whether a file is standard output by another name. Opened again it would begin where what is there begins."""
+    return str(out) in ("-", "/dev/stdout")
 
 
 def choice(name: str, value: str, known: list[str]) -> str:

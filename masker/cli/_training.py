@@ -4,8 +4,10 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import typer
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
@@ -54,3 +56,10 @@ def say(line: str) -> None:
 def command() -> str:
     """The command as it was typed, for the card of what it makes."""
     return shlex.join(["masker", *sys.argv[1:]])
+
+
+def claim(context: typer.Context, out: Path, card: str) -> None:
+    """Have the folder for what is to be made, which `card` tells, to ourselves until the verb ends."""
+    from masker.model.claim import claimed
+
+    context.with_resource(claimed(out, card))

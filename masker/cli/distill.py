@@ -9,7 +9,7 @@ import typer
 from masker.cli import _options as o
 from masker.cli import app
 from masker.cli._output import choice
-from masker.cli._training import command, reports, say
+from masker.cli._training import claim, command, reports, say
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same 
 
 @app.command()
 def distill(
+    context: typer.Context,
     student: Kind,
     out: Out,
     silver: Silver = None,
@@ -99,13 +100,16 @@ def distill(
     are files of DiscoFuse or WikiSplit; gz and xz too. Where a column `to` names the domain of the target, one student
     can learn several. It is run with masker edit --model, and far faster than Masker itself.
     """
-    from masker.students.base import KINDS, StudentSettings, student_class
+    from masker.students.base import CARD, KINDS, StudentSettings, student_class
+    from masker.training.settings import require
 
     choice("student", student, list(KINDS))
     options = _options(
         student, phrases=phrases, decoder=decoder, layers=layers, shared=shared, rounds=rounds, keep_bias=keep_bias,
         beams=beams,
     )  # fmt: skip
+    if gold_epochs is not None:
+        require("gold_epochs", gold_epochs, above=0)
     if not silver and not gold:
         raise MaskerError("there is nothing to learn from; give pairs with --silver, --gold or both")
     _check_folder(out, base, bool(shared))
@@ -119,6 +123,7 @@ def distill(
         if paths
     }
     measured = read_all([dev], encoding) if dev is not None else None
+    claim(context, out, CARD)
     everything = [pair for _, pairs in stages.values() for pair in pairs]
     taught = student_class(student).create(base, everything, settings=settings, **options)
     taught.card["command"] = command()
@@ -139,13 +144,11 @@ def _options(student: str, **given: Any) -> dict[str, Any]:
 
 def _check_folder(out: Path, base: str | None, shared: bool) -> None:
     """Refuse what a student must not take the place of."""
-    from masker.model.folder import EMBEDDED, has_settings
+    from masker.model.folder import EMBEDDED
 
     folder = EMBEDDED if base is None else Path(base).expanduser()
     if shared and out.expanduser().absolute().parent != folder.absolute():
         raise MaskerError(f"a student that shares its base's embeddings lies in it: --out {folder / 'student'}")
-    if out.exists() and (not out.is_dir() or has_settings(out)):
-        raise MaskerError(f"{out} is {'a model' if out.is_dir() else 'a file'}; give another folder for the student")
 
 
 def teach(

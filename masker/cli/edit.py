@@ -11,7 +11,7 @@ import typer
 from masker.cli import _options as o
 from masker.cli import app
 from masker.cli._editing import Failures, rewrites
-from masker.cli._output import choice, writer
+from masker.cli._output import choice, err, is_stdout, writer
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def edit(
     """
     from masker.data.formats import LINE_WRITERS, Table, format_of, read_records
 
+    out = None if out is None or is_stdout(out) else out
     if format is not None:
         choice("format", format, list(LINE_WRITERS))
     options: dict[str, Any] = {
@@ -110,6 +111,8 @@ def edit(
         "forbid": o.words(forbid),
     }  # fmt: skip
     job = replace(make_job(to, from_, model, source_model, max_words, options), exact=exact)
+    if top > 0 and format != "jsonl" and not document:
+        raise MaskerError("--top lists alternatives, which only jsonl has room for; add --format jsonl")
     failures, shared = Failures(), workers is not None or resume
     if document:
         _refuse(column=column, workers=workers is not None, resume=resume, top=top)
@@ -167,15 +170,21 @@ def _stream(
     """In this process, text by text: what is done is written as soon as a chunk of texts is."""
     from masker.scale.job import render
 
-    endings: deque[str] = deque()  # of the texts that are being worked on
+    waiting: deque[Record] = deque()  # the texts that are being worked on
+    parted = 0
 
     def texts() -> Iterator[str]:
         for record in records:
-            endings.append(record.ending)
+            waiting.append(record)
             yield record.text
 
     with writer(out) as sink:
         for rewrite in rewrites(job, texts(), failures, shown=out is None, device=device):
-            sink.write(render(rewrite, endings.popleft(), format))
-            if out is None and not endings:  # a chunk is complete
+            parted += format == "tsv" and "\t" in rewrite.source
+            record = waiting.popleft()
+            sink.write(render(rewrite, record.ending, format, record.mark))
+            if out is None and not waiting:  # a chunk is complete
                 sink.flush()
+    if parted:
+        many = "1 text has" if parted == 1 else f"{parted:,} texts have"
+        err.print(f"masker: warning: {many} tabs, which are spaces in tsv; --format jsonl keeps them", soft_wrap=True)

@@ -16,7 +16,7 @@ from masker.cli._output import MAIN
 from masker.cli._reporting import look_first, say_plan
 from masker.cli._reporting import report as write_report
 from masker.cli._student import SILVER, add_student
-from masker.cli._training import command, reports, say
+from masker.cli._training import claim, command, reports, say
 from masker.cli.reader import fit_reader
 from masker.errors import MaskerError
 from masker.model.folder import BASELINES, READER, STUDENT
@@ -93,6 +93,7 @@ def _with_shared(verb: Callable[..., None]) -> Callable[..., None]:
 @app.command()
 @_with_shared
 def fit(
+    context: typer.Context,
     domain: Annotated[list[str], typer.Option("--domain", metavar="NAME=FILE", help="A domain and its texts; repeat.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
     counterpart: Annotated[
@@ -135,6 +136,7 @@ def fit(
     first; at the end lines that were set aside are rewritten, up to 100 of each domain, and judged: OUT/report.html.
     """
     from masker.data.corpora import load_domains, set_aside, use_all
+    from masker.model.claim import check_begun
 
     shared |= {"style": style, "keep_embeddings": keep_embeddings}
     settings, chosen = _settings(shared)
@@ -144,6 +146,8 @@ def fit(
         return add_baselines(baseline, corpora, out, shared["base"], seed=settings.seed)
     if student and (not style or len(corpora) < 2):
         raise MaskerError("--student needs two domains or more, and the style classifier; leave out --style 0")
+    claim(context, out, SETTINGS_FILE)
+    check_begun(out, resume=shared["resume"])
     parts = use_all(corpora) if no_report else set_aside(corpora, seed=settings.seed)
     settings = _suited(settings, chosen, parts.train)
     finished = shared["resume"] and _is_finished(out)
@@ -263,9 +267,6 @@ def _seconds(
     model = rehearse(corpora, counterparts, licences, **options, seed=settings.seed)
     if shared["resume"]:
         newest(out)
-    for folder in (out, *out.parents):
-        if folder.exists() and not folder.is_dir():
-            raise MaskerError(f"{folder} is a file; give another folder for the model")
     lines = [line for texts in corpora.values() for line in texts[:: max(1, len(texts) // 500)]]
     pieces = sum(len(model.vocabulary.read(line).pieces) for line in lines) / max(1, len(lines))
     return seconds_for(model, settings, sum(map(len, corpora.values())), pieces)

@@ -17,36 +17,70 @@ def info(
         str | None, typer.Argument(help="Model folder or Hugging Face id [default: the embedded one].")
     ] = None,
 ) -> None:
-    """Print what a model is and how it was made."""
+    """Print what a model is and how it was made.
+
+    Students, readers and judges are told of, too.
+    """
     from masker.model.card import facts
     from masker.model.folder import local_folder
     from masker.model.light import LightModel
     from masker.runtime import load_network
 
+    console = Console(highlight=False, soft_wrap=True)
+    if model is not None and (other := list(_other(Path(model).expanduser()))):
+        for name, value in other:
+            console.print(f"{name:<18}", value, markup=False)
+        return
     folder = local_folder(model)
     found = LightModel.read(folder) if folder else load_network(model)
-    console = Console(highlight=False, soft_wrap=True)
-    for name, value in [*facts(found, model or "the embedded model"), *_student(folder), *_reader(folder)]:
+    for name, value in [*facts(found, model or "the embedded model"), *_parts(folder)]:
         console.print(f"{name:<18}", value, markup=False)
 
 
-def _student(folder: Path | None) -> Iterator[tuple[str, str]]:
-    """What is known of the student in a model's folder."""
+def _parts(folder: Path | None) -> Iterator[tuple[str, str]]:
+    """What is known of the student and the reader in a model's folder."""
+    if folder is not None:
+        yield from _student(folder / STUDENT)
+        yield from _reader(folder / READER)
+
+
+def _other(folder: Path) -> Iterator[tuple[str, str]]:
+    """What is known of a folder that holds no model."""
+    from masker.data.checked import checked, read_object
+    from masker.evaluation.judges.base import CARD, Card
+
+    yield from _student(folder)
+    yield from _reader(folder)
+    if (folder / CARD).is_file():
+        card = checked(Card, read_object(folder / CARD), folder / CARD)
+        yield "judge", f"{card.kind}, of {', '.join(card.domains)}"
+        yield "lines", f"{card.train_lines:,} to learn from, {card.dev_lines:,} to be measured on"
+        yield "right on dev", f"{card.dev_accuracy:.2f} %"
+
+
+def _student(folder: Path) -> Iterator[tuple[str, str]]:
+    """What is known of a student."""
+    from masker.model.folder import one_line
     from masker.students.base import is_student, read_card
 
-    if folder and is_student(folder / STUDENT):
-        kind, fields, card = read_card(folder / STUDENT)
-        yield "student", f"{kind}, {card['parameters'] / 1e6:.1f}M parameters, to {' and '.join(fields['targets'])}"
-        for made in card["made"]:
-            yield "  taught", f"{made['steps']} steps with {made['pairs']:,} pairs, Exact {made['scores'].get('exact')}"
+    if is_student(folder):
+        kind, fields, card = read_card(folder)
+        to = f", to {' and '.join(targets)}" if (targets := fields.get("targets")) else ""
+        with one_line(f"cannot read the card of the student in {folder}"):
+            yield "student", f"{kind}, {card['parameters'] / 1e6:.1f}M parameters{to}"
+            for made in card["made"]:
+                told = f"{made['steps']} steps with {made['pairs']:,} pairs"
+                yield "  taught", f"{told}, Exact {made['scores'].get('exact')}"
 
 
-def _reader(folder: Path | None) -> Iterator[tuple[str, str]]:
-    """What is known of the reader in a model's folder."""
+def _reader(folder: Path) -> Iterator[tuple[str, str]]:
+    """What is known of a reader."""
+    from masker.model.folder import one_line
     from masker.model.reader import ReaderCard, is_reader
 
-    if folder and is_reader(folder / READER):
-        made = ReaderCard.read(folder / READER).made
-        scores = made["scores"]
-        told = f", tells {scores['told_apart']:.1f} % of held-out texts apart" if scores else ""
-        yield "reader", f"{made['base']}, {made['parameters'] / 1e6:.1f}M parameters{told}"
+    if is_reader(folder):
+        made = ReaderCard.read(folder).made
+        with one_line(f"cannot read the card of the reader in {folder}"):
+            scores = made["scores"]
+            told = f", tells {scores['told_apart']:.1f} % of held-out texts apart" if scores else ""
+            yield "reader", f"{made['base']}, {made['parameters'] / 1e6:.1f}M parameters{told}"

@@ -7,7 +7,7 @@ import typer
 
 from masker.cli import _options as o
 from masker.cli import app
-from masker.cli._training import bar, say
+from masker.cli._training import bar, claim, say
 
 judge_app = typer.Typer(
     name="judge",
@@ -25,6 +25,7 @@ def judge() -> None:
 
 @judge_app.command("fit")
 def fit(
+    context: typer.Context,
     domain: Annotated[list[str], typer.Option(metavar="NAME=FILE", help="Corpus of a domain; once for each domain.")],
     out: Annotated[Path, typer.Option(help="Folder to write the judge to.")],
     dev: Annotated[
@@ -51,13 +52,14 @@ def fit(
     For example: masker judge fit --domain negative=neg.txt.gz --domain positive=pos.txt.gz --out judges/ngram
     """
     from masker.data.corpora import is_judge_line, load_domains
-    from masker.evaluation.judges.base import Judge, Training
+    from masker.evaluation.judges.base import CARD, Judge, Training
 
     training = Training(base=base, epochs=epochs, batch_size=batch_size, lr=lr, seed=seed)
     corpora = load_domains(o.pairs(domain, "--domain"))
     if judge_lines:
         corpora = {name: [line for line in lines if is_judge_line(line)] for name, lines in corpora.items()}
     held = load_domains(o.pairs(dev, "--dev")) if dev else None
+    claim(context, out, CARD)
     with bar(f"{kind} judge") as update:
         fitted = Judge.fit(corpora, dev=held, kind=kind, training=training, normalised=not no_normalise, on_step=update)
     fitted.save_pretrained(out)
@@ -69,6 +71,7 @@ def fit(
 
 @judge_app.command("lm")
 def lm(
+    context: typer.Context,
     corpus: Annotated[list[Path], typer.Argument(help="Plain texts, one per line; JSONL, CSV; gz or xz of these.")],
     out: Annotated[Path, typer.Option(help="Folder to write the language model to.")],
 ) -> None:
@@ -78,7 +81,9 @@ def lm(
     """
     from masker.data.corpora import read_corpus
     from masker.evaluation.fluency import NgramLM
+    from masker.evaluation.fluency_ngram import CARD
 
+    claim(context, out, CARD)
     model = NgramLM.fit(line for path in corpus for line in read_corpus(path))
     model.save_pretrained(out)
     say(f"trigram language model of {len(model.words):,} words; saved to {out}")

@@ -10,7 +10,6 @@ import typer
 from masker.cli import _options as o
 from masker.cli import app
 from masker.cli._training import command, reports, say
-from masker.errors import MaskerError
 
 if TYPE_CHECKING:
     from masker.training.progress import Progress
@@ -47,8 +46,6 @@ def reader(
     from masker.data.corpora import load_domains
     from masker.training.reader import ReaderSettings
 
-    if out.exists() and not out.is_dir():
-        raise MaskerError(f"{out} is a file; give a folder for the reader")
     given: dict[str, Any] = {
         "epochs": epochs, "steps": steps, "batch_size": batch_size, "lr": lr, "window": window,
         "eval_every": eval_every, "device": device,

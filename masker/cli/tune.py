@@ -8,7 +8,7 @@ import typer
 from masker.cli import _options as o
 from masker.cli import app
 from masker.cli._output import err
-from masker.errors import MaskerError
+from masker.errors import MaskerError, check_whole
 
 if TYPE_CHECKING:
     from masker.search.tuning import Trial
@@ -39,6 +39,7 @@ def tune(
     from masker.model.folder import SETTINGS, has_settings, save_settings
     from masker.search.tuning import tune as search_knobs
 
+    check_whole(1, lines=lines)
     if not has_settings(model):
         raise MaskerError(f"no model of Masker's at {model}; make one with 'masker fit', or copy one there")
     corpora = load_domains(o.pairs(domain, "--domain"), encoding=encoding)

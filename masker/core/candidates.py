@@ -1,7 +1,6 @@
 """Which infills are edits that could be made, and what they look like in their text."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from unicodedata import is_normalized, normalize
 
@@ -53,11 +52,18 @@ def placed(task: Task, text: Text, span: Span, infill: str, fixed: Sequence[bool
     new = text.source[: r.start] + r.new + text.source[r.end :]
     if new == text.source or not any(map(str.isalnum, new)):
         return None
-    if task.forbid:
-        added = _count_words(new) - _count_words(text.source)  # `do n't` may have become `don't`
-        if {word.lower() for word in [*words, *added]} & {word.lower() for word in task.forbid}:
-            return None
-    return r
+    return None if task.forbid and _says_forbidden(task, text.source, new, words) else r
+
+
+def _says_forbidden(task: Task, before: str, after: str, infill: Sequence[str]) -> bool:
+    """Whether a text has come to say a forbidden word or phrase, or says it more often."""
+    here = {(word.lower(),) for word in infill}
+    if here & task.forbidden:
+        return True
+    was, now = (tuple(text[a:b].lower() for a, b in split_words(text)) for text in (before, after))
+    return any(  # `do n't` may have become `don't`
+        _count(now, phrase) > _count(was, phrase) for phrase in task.forbidden
+    )
 
 
 def write(vocabulary: Vocabulary, text: Text, span: Span, infill: str, fixed: Sequence[bool]) -> Replacement:
@@ -73,8 +79,10 @@ def realised(task: Task, scores: SpanScores, k: int, fixed: Sequence[bool]) -> R
     return written(task, scores.text, scores.spans[k], pieces, fixed)
 
 
-def _count_words(text: str) -> Counter[str]:
-    return Counter(text[a:b].lower() for a, b in split_words(text))
+def _count(words: tuple[str, ...], phrase: tuple[str, ...]) -> int:
+    if len(phrase) == 1:
+        return words.count(phrase[0])
+    return sum(words[k : k + len(phrase)] == phrase for k in range(len(words) - len(phrase) + 1))
 
 
 def _opens(text: Text, i: int) -> bool:

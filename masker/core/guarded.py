@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 from masker.core.editor import Editor
 from masker.core.edits import Rewrite
 from masker.core.runtime import Pending
-from masker.core.text import split_words
+from masker.core.text import not_unicode, split_words
 from masker.core.unspaced import is_unspaced
 from masker.errors import MaskerError
+
+CHARACTERS = 50  # of a word, on average, that are still taken for one
 
 
 class Guarded:
@@ -48,14 +50,19 @@ class Guarded:
         return Rewrite(text, text, self.from_, self.to, error=why)
 
 
-def over_limit(text: str, max_words: int) -> str | None:
-    """Why a text is too long, if it is."""
+def refusal(text: object, max_words: int) -> str | None:
+    """Why a text is not edited at all, if it is not: it is no text, or too long."""
+    if not isinstance(text, str):
+        hint = "decode it first" if isinstance(text, bytes | bytearray) else "give text"
+        return f"it is {type(text).__name__}, not str; {hint}"
+    if why := not_unicode(text):
+        return f"it is {why}"
+    remedy = "split it into sentences, one a line, or raise the limit with `max_words`"
+    if len(text) > (most := max_words * CHARACTERS):
+        return f"it has {len(text):,} characters, more than {most:,}, {CHARACTERS} for each of `max_words`; {remedy}"
     if len(text) <= max_words or (words := _count(text)) <= max_words:
         return None
-    return (
-        f"it has {words:,} words, more than the limit of {max_words:,}; "
-        "split it into sentences, one a line, or raise the limit with `max_words`"
-    )
+    return f"it has {words:,} words, more than the limit of {max_words:,}; {remedy}"
 
 
 def _count(text: str) -> int:

@@ -18,7 +18,7 @@ from masker.core.scoring import SpanScores
 from masker.core.spans import enumerate_spans, protected_words
 from masker.core.task import Range, Task
 from masker.core.text import Text
-from masker.errors import MaskerError
+from masker.errors import check_number, check_whole
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,9 @@ class PaperSettings:
     top: int = 0
 
     def __post_init__(self) -> None:
-        if self.max_edits < 1 or self.top < 0:
-            raise MaskerError(f"`max_edits` is {self.max_edits} and `top` {self.top}: need at least 1 and 0")
+        check_whole(1, max_edits=self.max_edits)
+        check_whole(0, top=self.top)
+        check_number(min_score=self.min_score)
 
 
 class Scorer(Protocol):
@@ -100,6 +101,8 @@ class PaperEditor:
         def finish() -> list[Rewrite]:
             changed = first.finish(first=True)
             for _ in range(1, self.settings.max_edits):
+                if not changed:
+                    break
                 changed = _Turn(self, rewrites, changed, 1).finish()
             return rewrites
 

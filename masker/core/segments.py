@@ -49,7 +49,7 @@ def passages(task: Task, source: str, unit: Unit) -> list[Passage]:
     for k, part in enumerate(parts):
         seen = _around(text, parts, k, unit.longest or CONTEXT)
         start, end = text.words[seen.start].start, text.words[seen.stop - 1].end
-        kept = [(max(a - start, 0), b - start) for a, b in keep if a < end and b > start]
+        kept = [(a - start, b - start) for a, b in keep if a < end and b > start]
         if part is not parts[-1] and all(map(is_punctuation, text.word(part.stop - 1))):
             last = text.words[part.stop - 1]  # protected as a text's final mark is, and nothing comes after it
             kept.append((last.start - start, last.end - start + 1))

@@ -1,18 +1,19 @@
 """What is asked for: from which domain to which, and what may not be touched or inserted."""
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from masker.core.matching import Pattern, Range
 from masker.core.padding import Frame
 from masker.core.scoring import DomainScorer, ScoreTable
 from masker.core.spans import Span
-from masker.core.text import Text
+from masker.core.text import Text, split_words
 from masker.core.vocabulary import Vocabulary
 
-Range = tuple[int, int]  # of characters
+__all__ = ["Range", "Task"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Task:
     from_: str | None
     target: DomainScorer
     source: DomainScorer | None  # None: a single domain, or the ablation without SourceScore
-    protect: tuple[re.Pattern[str], ...] = ()
+    protect: tuple[Pattern, ...] = ()
     forbid: Collection[str] = field(default_factory=frozenset)
     batch_tokens: int = 8192
 
@@ -35,7 +36,12 @@ class Task:
         return self.kept_in(text.source)
 
     def kept_in(self, source: str) -> list[Range]:
-        return [m.span() for pattern in self.protect for m in pattern.finditer(source) if m.group()]
+        return [span for pattern in self.protect for span in pattern.spans(source)]
+
+    @cached_property
+    def forbidden(self) -> frozenset[tuple[str, ...]]:
+        """What may not be inserted, as words in small letters."""
+        return frozenset(tuple(word[a:b].lower() for a, b in split_words(word)) for word in self.forbid)
 
     def allowed(self) -> np.ndarray:
         """[V] which pieces may be infilled: the forbidden words of one piece are left out beforehand."""

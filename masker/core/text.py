@@ -15,9 +15,16 @@ from typing import NamedTuple
 from masker.core.unspaced import is_unspaced, stretches
 
 _CHUNK = re.compile(r"\S+")
+_HALF = re.compile("[\ud800-\udfff]")
 _ENDS = re.compile(r"[.!?…‼⁇⁈⁉。．！？｡؟۔।॥։።፧။។៕]+")  # Latin, Chinese, Arabic, Indian, Armenian, Khmer ...
 _CLITIC = re.compile(r"['’](?:m|s|re|ve|ll|d|t)|n['’]t", re.IGNORECASE)
 _ELIDED = re.compile(r"['’](?:em|n|til|cause|tis|twas|\d0s)", re.IGNORECASE)  # these stand apart in any text
+
+
+def not_unicode(text: str) -> str | None:
+    """What is wrong with a text that no encoding could write, as bytes in a command line that are no UTF-8 become."""
+    half = _HALF.search(text)
+    return half and f"not valid Unicode (half of a surrogate pair at character {half.start() + 1}); mend it"
 
 
 @lru_cache(maxsize=4096)

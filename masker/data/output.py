@@ -1,8 +1,9 @@
 """Files that appear whole or not at all, and that one run at a time writes."""
 
+import errno
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,9 +26,26 @@ def target(out: str | Path) -> Path:
     with writing(out):
         if out.is_dir():
             raise MaskerError(f"{out} is a folder and no plain file; give a file name")
+        if is_special(out):
+            return out  # what /dev/stdout points to has no name
         if not out.parent.is_dir():
             raise MaskerError(f"cannot write {out}: there is no folder {out.parent}")
         return out.resolve()
+
+
+def is_special(out: Path) -> bool:
+    """Whether something is there that is no plain file: a device or a pipe is written to, and never replaced.
+
+    Nor is what /dev/fd/3 and its like stand for, whatever that is.
+    """
+    return out.exists() and (not out.is_file() or any(out.is_relative_to(where) for where in ("/dev", "/proc")))
+
+
+def put(made: Path, out: Path) -> None:
+    """Move a file that is complete to its place; it may be read by whom what was there could be."""
+    with suppress(FileNotFoundError):
+        os.chmod(made, stat.S_IMODE(out.stat().st_mode))
+    os.replace(made, out)
 
 
 @contextmanager
@@ -56,19 +74,21 @@ def locked(out: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(out: Path) -> Iterator[Path]:
-    """A file to write that takes the place of `out` when it is complete, with the mode of the one that was there."""
-    path, name = target(out), None
-    if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
-        yield path
+    """A file to write that takes the place of `out` when it is complete."""
+    path = target(out)
+    if is_special(path):
+        with writing(out):
+            yield path
         return
+    made = None
     try:
         with writing(out), locked(path):
-            handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
-            os.close(handle)
-            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
-            yield Path(name)
-            os.chmod(name, mode)
-            os.replace(name, path)
+            if path.exists() and not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, "it is write-protected")
+            made = path.with_name(f".{path.stem[:100]}.{secrets.token_hex(6)}{path.suffix}")
+            made.touch(exist_ok=False)  # whoever the umask lets, may read it
+            yield made
+            put(made, path)
     finally:
-        if name is not None and os.path.exists(name):
-            os.unlink(name)
+        if made is not None:
+            made.unlink(missing_ok=True)

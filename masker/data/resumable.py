@@ -15,10 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from masker.data.checked import checked, read_object
 from masker.data.formats import Record
-from masker.data.output import locked, target, writing
-from masker.errors import MaskerError
+from masker.data.output import is_special, locked, put, target, writing
+from masker.errors import MaskerError, check_whole
 
+STATE = ("settings", "lines", "check", "bytes", "complete")  # what every card says
 PAUSE = 1.0  # seconds between two states of a run that its file tells about as well
 
 
@@ -38,10 +40,15 @@ class RunState:
         return json.dumps({**fields, **self.tally, "complete": self.complete}, indent=1, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> "RunState":
-        fields = dict(json.loads(text))
-        ours = {name: fields.pop(name) for name in ("settings", "lines", "check", "bytes", "complete")}
-        return cls(**ours, tally=fields)
+    def read(cls, path: Path) -> "RunState":
+        fields = read_object(path)
+        ours: dict[str, Any] = {name: fields.pop(name) for name in STATE if name in fields}
+        if wrong := next((name for name in STATE if name not in ours), None):
+            raise MaskerError(f"{path} has no '{wrong}'")
+        return checked(cls, {**ours, "tally": fields}, path)
+
+    def __post_init__(self) -> None:
+        check_whole(0, lines=self.lines, check=self.check, bytes=self.bytes)
 
 
 class ResumableFile:
@@ -64,7 +71,7 @@ class ResumableFile:
         keep_card: bool = False,
     ) -> None:
         self.out = target(out)
-        if self.out.exists() and not self.out.is_file():
+        if is_special(self.out) or str(out) == "-":
             raise MaskerError(f"{out} is no plain file, so that a run could not be continued; give a file name")
         self.path = self.out.with_name(self.out.name + ".part")
         self.card = self.out.with_name(self.out.name + (".json" if keep_card else ".part.json"))
@@ -122,10 +129,8 @@ class ResumableFile:
 
     def _known(self) -> RunState | None:
         try:
-            return RunState.from_json(self.card.read_text("utf-8"))
-        except FileNotFoundError:
-            return None
-        except (ValueError, TypeError, KeyError) as error:
+            return RunState.read(self.card) if self.card.exists() else None
+        except MaskerError as error:
             raise MaskerError(f"{self.card} is not the state of a run ({error}); {self._remedy}") from error
 
     def _check_settings(self, known: RunState) -> None:
@@ -230,7 +235,7 @@ class ResumableFile:
             self.state = replace(self.state, complete=True)
             self._save()
             self._file.close()  # Windows moves no file that is open
-            os.replace(self.path, self.out)
+            put(self.path, self.out)
         if not self.keep_card:
             self.card.unlink(missing_ok=True)
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from masker.data.checked import check_kind, read_object
 from masker.errors import MaskerError
 from masker.evaluation.normalise import normalise
+from masker.model.folder import one_line, staged
 
 CARD, WEIGHTS = "ngram_lm.json", "model.safetensors"
 START, END, UNKNOWN = "<s>", "</s>", "<unk>"
@@ -55,22 +57,34 @@ class NgramLM:
         """Write the model to a folder, its card last."""
         from safetensors.numpy import save_file
 
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / CARD).unlink(missing_ok=True)
+        folder = Path(folder).expanduser()
         tensors = {
             f"{name}.{n}": a for n, order in enumerate(self.orders, 1) for name, a in zip("kc", order, strict=True)
         }
-        save_file(tensors, folder / WEIGHTS)
-        (folder / CARD).write_text(json.dumps({"rare": self.rare, "words": self.words}, ensure_ascii=False), "utf-8")
+        card = json.dumps({"rare": self.rare, "words": self.words}, ensure_ascii=False)
+        with one_line(f"cannot save the language model in {folder}"), staged(folder) as stage:
+            save_file(tensors, stage / WEIGHTS)
+            (stage / CARD).write_text(card, "utf-8")
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> "NgramLM":
         """Load a model that `save_pretrained` wrote."""
         from safetensors.numpy import load_file
 
-        card, tensors = json.loads((Path(folder) / CARD).read_text("utf-8")), load_file(Path(folder) / WEIGHTS)
-        return cls(card["words"], card["rare"], [(tensors[f"k.{n}"], tensors[f"c.{n}"]) for n in (1, 2, 3)])
+        folder = Path(folder).expanduser()
+        card, where = read_object(folder / CARD), folder / CARD
+        with one_line(f"cannot load the language model at {folder}"):
+            check_kind("words", card["words"], list[str], where)
+            check_kind("rare", card["rare"], int, where)
+            if card["words"][:3] != [START, END, UNKNOWN] or card["rare"] < 1:
+                raise MaskerError(f"{where} does not begin with {START}, {END} and {UNKNOWN}; count it again")
+            tensors = load_file(folder / WEIGHTS)
+            orders = [(tensors[f"k.{n}"], tensors[f"c.{n}"]) for n in (1, 2, 3)]
+            size = len(card["words"])
+            for n, (keys, counts) in enumerate(orders, 1):
+                if keys.shape != counts.shape or not len(keys) or keys.min() < 0 or keys.max() >= size**n:
+                    raise MaskerError(f"{where} and {WEIGHTS} do not belong together; count it again")
+            return cls(card["words"], card["rare"], orders)
 
     def _probabilities(self, keys: np.ndarray) -> np.ndarray:
         """P(last word | the two before it) of trigrams."""

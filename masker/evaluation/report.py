@@ -1,13 +1,15 @@
 """Every metric for one or more directions of rewriting, with intervals, as one report."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from masker.data.formats import read_lines
+from masker.data.formats import format_of, read_lines, read_records
+from masker.data.formats.text import Jsonl, json_object
 from masker.errors import MaskerError, unknown
 from masker.evaluation.acceptability import acceptability_tally
 from masker.evaluation.acceptability import load as load_critic
@@ -80,9 +82,26 @@ class Direction:
         references: Sequence[str | Path] = (),
         paper_reference: str | Path | None = None,
     ) -> "Direction":
-        """The same from UTF-8 files with one text per line; an empty line is an empty text."""
+        """The same from UTF-8 files with one text per line; an empty line is an empty text. Of JSONL, as masker edit
+        writes it, the column `text` is read.
+        """
         paper = None if paper_reference is None else read_lines(paper_reference)
-        return cls(to, read_lines(source), read_lines(output), [read_lines(path) for path in references], paper)
+        sources, outputs = _texts(source), _texts(output)
+        pairs = list(zip(sources, outputs, strict=False))
+        if pairs and all(line.startswith(f"{before}\t") for before, line in pairs):
+            hint = "as masker edit --format tsv writes them; give the rewrites alone"
+            raise MaskerError(f"{output} has two columns, {hint}")
+        return cls(to, sources, outputs, [_texts(path) for path in references], paper)
+
+
+def _texts(path: str | Path) -> list[str]:
+    if isinstance(format_of(path), Jsonl):
+        return [record.text for record in read_records(path)]
+    lines = read_lines(path)
+    with suppress(ValueError):
+        if lines and {"source", "text"} <= json_object(lines[0]).keys():
+            raise MaskerError(f"{path} has JSON in its lines, as masker edit --format jsonl writes it; name it .jsonl")
+    return lines
 
 
 @dataclass(frozen=True)

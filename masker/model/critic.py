@@ -10,7 +10,7 @@ multiplied with, NAME.scale [rank]: it computes with W + (up * scale) @ down.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from masker.core.vocabulary import Vocabulary
+from masker.data.checked import checked, read_object
 from masker.errors import MaskerError
-from masker.model.folder import CRITIC_CARD, one_line
+from masker.model.folder import CRITIC_CARD
 from masker.model.weights import Weights
 
 _FORMAT = 1
@@ -43,14 +44,13 @@ class CriticCard:
     def read(cls, folder: Path) -> "CriticCard":
         if not is_critic(folder):
             raise MaskerError(f"{folder} holds no critic ({CRITIC_CARD} is missing); make one with masker critic")
-        with one_line(f"cannot read {folder / CRITIC_CARD}"):
-            fields = json.loads((folder / CRITIC_CARD).read_text("utf-8"))
-            if (found := fields.pop("format", None)) != _FORMAT:
-                raise MaskerError(f"{folder / CRITIC_CARD} has format {found}, this version reads {_FORMAT}")
-            card = cls(tuple(fields["domains"]), float(fields["scale"]), float(fields["shift"]), fields["made"])
-            if not (np.isfinite([card.scale, card.shift]).all() and card.scale > 0):
-                raise MaskerError("`scale` has to be above 0, and both it and `shift` finite")
-            return card
+        fields, where = read_object(folder / CRITIC_CARD), folder / CRITIC_CARD
+        if (found := fields.pop("format", None)) != _FORMAT:
+            raise MaskerError(f"{where} has format {found}, this version reads {_FORMAT}")
+        card = checked(cls, fields, where)
+        if card.scale <= 0:
+            raise MaskerError(f"{where}: 'scale' is {card.scale}; it has to be above 0")
+        return replace(card, domains=tuple(card.domains))
 
     def write(self, folder: Path) -> None:
         fields = {"format": _FORMAT, "domains": list(self.domains), "scale": self.scale, "shift": self.shift}

@@ -15,14 +15,16 @@ A folder may have:
 
 import json
 import os
+import secrets
 import shutil
-import tempfile
+import stat
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from masker.data.checked import check_kind, read_object
 from masker.errors import MaskerError
 from masker.model.settings import Settings
 
@@ -47,6 +49,11 @@ READER_CARD = "reader.json"
 CRITIC = "critic"
 CRITIC_CARD = "critic.json"
 WEIGHTS = (PACKED, PLAIN, INDEX)
+# what a folder is, by the file that says so, which is written last
+CARDS = {
+    SETTINGS: "a model", "student.json": "a student", READER_CARD: "a reader", CRITIC_CARD: "a critic",
+    "judge.json": "a judge", "ngram_lm.json": "a language model",
+}  # fmt: skip
 OUTDATED = ("masker.onnx", "masker.float32.onnx")  # by masker export of version 0.1
 
 
@@ -89,21 +96,13 @@ def _check(folder: Path) -> None:
 
 def read_settings(path: Path) -> Settings:
     """What masker.json says, checked."""
-    try:
-        return Settings.from_dict(json.loads(path.read_text("utf-8")))
-    except ValueError as error:
-        raise MaskerError(f"{path} is no valid JSON: {error}") from error
-    except MaskerError as error:
-        raise MaskerError(f"{path}: {error}") from error
+    return Settings.from_dict(read_object(path), path)
 
 
 def read_config(folder: Path) -> dict[str, Any]:
     """What config.json says of the architecture."""
-    try:
-        config = json.loads((folder / CONFIG).read_text("utf-8"))
-    except ValueError as error:
-        raise MaskerError(f"{folder / CONFIG} is no valid JSON: {error}") from error
-    if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
+    config = read_object(folder / CONFIG)
+    if not isinstance(config.get("model_type"), str):
         raise MaskerError(f"{folder / CONFIG} names no model_type; save the model again or copy the file there")
     return config
 
@@ -115,8 +114,11 @@ def weight_files(folder: Path) -> list[Path]:
     if (folder / PLAIN).is_file() or not (folder / INDEX).is_file():
         return [folder / PLAIN]
     with one_line(f"cannot read {folder / INDEX}"):
-        parts = json.loads((folder / INDEX).read_text("utf-8"))["weight_map"].values()
-        return [folder / name for name in sorted(set(parts))]
+        parts = read_object(folder / INDEX)["weight_map"]
+        check_kind("weight_map", parts, dict[str, str], folder / INDEX)
+        if wrong := next((name for name in parts.values() if Path(name).name != name), None):
+            raise MaskerError(f"{folder / INDEX} names weights outside of its folder, '{wrong}'; save the model again")
+        return [folder / name for name in sorted(set(parts.values()))]
 
 
 def fingerprint(folder: Path, *more: Path) -> str:
@@ -148,11 +150,25 @@ def write_settings(settings: Settings, folder: Path) -> None:
     (folder / SETTINGS).write_text(text + "\n", "utf-8")
 
 
-def save_tensors(tensors: "Mapping[str, Tensor]", path: Path) -> None:
+def save_tensors(tensors: "Mapping[str, Tensor]", path: Path, **said: Any) -> None:
+    """Tensors, and beside them whatever is to be said of them."""
     from safetensors.torch import save_file
 
+    metadata = {"format": "pt", **{name: json.dumps(value) for name, value in said.items()}}
     with one_line(f"cannot write {path.name}"):
-        save_file({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, path, {"format": "pt"})
+        save_file({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, path, metadata)
+
+
+def check_style(path: Path, settings: Settings) -> None:
+    """The classifiers know domains by their order alone: another one in masker.json would turn every answer round."""
+    from safetensors import safe_open
+
+    with one_line(f"cannot read {path}"), safe_open(path, "np") as file:
+        rows, said = file.get_slice("bias").get_shape(), (file.metadata() or {}).get("domains")
+    names = list(settings.domains)
+    if rows != [len(names)] or (said is not None and json.loads(said) != names):
+        known = ", ".join(json.loads(said)) if said else f"{rows} domains"
+        raise MaskerError(f"{path} is of {known}, and {SETTINGS} of {', '.join(names)}; save the model again")
 
 
 @contextmanager
@@ -162,12 +178,14 @@ def staged(folder: Path) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(".writing-*"):  # by a process that was killed
         shutil.rmtree(left, ignore_errors=True)
-    stage = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
+    stage = folder / f".writing-{secrets.token_hex(6)}"
+    stage.mkdir()
+    mode = stat.S_IMODE(stage.stat().st_mode)  # what the umask leaves; some writers of files do not ask it
     try:
         yield stage
         for path in stage.rglob("*"):
-            path.chmod(0o755 if path.is_dir() else 0o644)
-        for path in sorted(stage.iterdir(), key=lambda p: p.name == SETTINGS):
+            path.chmod(mode if path.is_dir() else mode & 0o666)
+        for path in sorted(stage.iterdir(), key=lambda p: p.name in CARDS):
             os.replace(path, folder / path.name)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
@@ -185,5 +203,9 @@ def one_line(what: str) -> Iterator[None]:
         raise
     except Exception as error:
         said = (isinstance(error, OSError) and error.strerror) or str(error)
+        if isinstance(error, KeyError):
+            said = f"it has no {said}"
         lines = [line.strip() for line in said.splitlines() if line.strip()]
+        if len(lines) > 1 and lines[0].startswith("Error(s) in loading"):  # of which torch tells in the next line
+            lines[0] = lines[1]
         raise MaskerError(f"{what}: {lines[0] if lines else type(error).__name__}") from error

@@ -6,8 +6,9 @@ from pathlib import Path
 from safetensors.numpy import load_file
 
 from masker.core.vocabulary import Vocabulary
+from masker.errors import MaskerError
 from masker.model.bag_of_words import BagOfWords
-from masker.model.folder import SETTINGS, STYLE, has_settings, one_line, read_config, read_settings
+from masker.model.folder import SETTINGS, STYLE, check_style, has_settings, one_line, read_config, read_settings
 from masker.model.settings import Settings, WithDomains
 from masker.model.tokenizer import FileTokenizer
 from masker.model.weights import Weights
@@ -26,7 +27,13 @@ class LightModel(WithDomains):
     def read(cls, folder: Path) -> "LightModel":
         settings = read_settings(folder / SETTINGS) if has_settings(folder) else Settings()
         words = None
-        if settings.domains and (style := folder / STYLE).is_file():
+        style = folder / STYLE
+        if settings.has_style and not style.is_file():
+            raise MaskerError(
+                f"the model {folder} was fitted with a style classifier, and lacks {STYLE}; copy it there"
+            )
+        if settings.domains and style.is_file():
+            check_style(style, settings)
             with one_line(f"cannot read {style}"):
                 words = BagOfWords.from_state(load_file(style))
         model = cls(folder, Vocabulary(FileTokenizer(folder)), settings, words)

@@ -20,6 +20,7 @@ from masker.model.folder import (
     SETTINGS,
     STYLE,
     WEIGHTS,
+    check_style,
     local_folder,
     one_line,
     read_settings,
@@ -53,13 +54,19 @@ def load(name: str | Path | None) -> "PaddedMLM":
         tokenizer = AutoTokenizer.from_pretrained(where, use_fast=True, trust_remote_code=False)
         if folder and (folder / PACKED).is_file():
             mlm = AutoModelForMaskedLM.from_config(config, dtype=torch.float32, trust_remote_code=False).eval()
-            missing = load_packed(mlm, folder)
+            missing, more = load_packed(mlm, folder)
         else:
             mlm, report = AutoModelForMaskedLM.from_pretrained(
                 where, config=config, use_safetensors=True, dtype=torch.float32, output_loading_info=True,
                 trust_remote_code=False,
             )  # fmt: skip
             missing = set(report["missing_keys"]) if settings else set()  # a base may lack its head: training makes one
+            more = set(report["unexpected_keys"]) if settings else set()
+        if more:
+            raise MaskerError(
+                f"the weights of {where} have {', '.join(sorted(more)[:3])}, which its {CONFIG} does not know; "
+                "save the model again"
+            )
         if missing:
             raise MaskerError(f"the weights of {where} lack {', '.join(sorted(missing)[:3])}; save the model again")
         model = PaddedMLM(mlm, Vocabulary(tokenizer), settings or Settings())
@@ -87,20 +94,23 @@ def _file(where: str, folder: Path | None, name: str) -> Path | None:
     return Path(path) if path is not None and Path(path).is_file() else None
 
 
-def load_packed(mlm: Any, folder: Path) -> set[str]:
-    """Fill in the weights; gives the names of those that the file lacks."""
+def load_packed(mlm: Any, folder: Path) -> tuple[set[str], set[str]]:
+    """Fill in the weights; gives the names of those that the file lacks, and of those that it has besides."""
     stored, wanted = Weights(folder), _weights(mlm)
     found = {name: torch.from_numpy(stored[name].copy()).view(wanted[name].shape) for name in stored if name in wanted}
     mlm.load_state_dict(found, strict=False)
     mlm.tie_weights()
-    return set(wanted) - set(found)
+    return set(wanted) - set(found), {name for name in stored if name not in wanted and not name.startswith("style.")}
 
 
 def _load_style(model: "PaddedMLM", path: Path | None) -> None:
     """The style classifier, if the model has one."""
     from safetensors.torch import load_file
 
+    if path is None and model.settings.has_style:
+        raise MaskerError(f"the model was fitted with a style classifier, and {STYLE} is missing; copy it there")
     if model.domains and path:
+        check_style(path, model.settings)
         state = load_file(path)
         model.bag_of_words = BagOfWords.from_state({name: t.numpy() for name, t in state.items()})
         model.add_style()
@@ -114,7 +124,15 @@ def _checked(model: "PaddedMLM", where: str) -> "PaddedMLM":
             f"the tokenizer of {where} has {pieces} pieces, its weights {rows}; they do not belong together"
         )
     model.check_tokens(where)
+    check_finite(model, where)
     return model
+
+
+def check_finite(module: torch.nn.Module, where: object) -> None:
+    """A weight that is no number makes every answer none."""
+    for name, weight in module.state_dict().items():
+        if weight.is_floating_point() and not torch.isfinite(weight).all():
+            raise MaskerError(f"the weights of {where} are broken: {name} has NaN or infinite numbers; save them again")
 
 
 def save(model: "PaddedMLM", folder: Path, *, packed: bool) -> None:
@@ -130,7 +148,7 @@ def save(model: "PaddedMLM", folder: Path, *, packed: bool) -> None:
                 model.mlm.save_pretrained(stage)
             if model.style is not None and model.bag_of_words is not None:
                 words = {name: torch.from_numpy(array.copy()) for name, array in model.bag_of_words.state().items()}
-                save_tensors({**model.style.state_dict(), **words}, stage / STYLE)
+                save_tensors({**model.style.state_dict(), **words}, stage / STYLE, domains=model.domains)
             model.vocabulary.tokenizer.save_pretrained(stage)
             (stage / CARD).write_text(model_card(model), "utf-8")
             write_settings(model.settings, stage)

@@ -1,14 +1,15 @@
 """What a reader is told and shown: a causal LM that has read texts as people write them, each after its domain."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from masker.core.prose import as_written
-from masker.errors import MaskerError, unknown
+from masker.data.checked import checked, read_object
+from masker.errors import MaskerError, check_whole, unknown
 from masker.model.causal import CausalVocabulary
-from masker.model.folder import READER_CARD, one_line
+from masker.model.folder import READER_CARD
 
 _FORMAT = 1
 WINDOW = 256  # pieces of a text that are read
@@ -27,11 +28,14 @@ class ReaderCard:
     def read(cls, folder: Path) -> "ReaderCard":
         if not is_reader(folder):
             raise MaskerError(f"{folder} holds no reader ({READER_CARD} is missing); make one with masker reader")
-        with one_line(f"cannot read {folder / READER_CARD}"):
-            fields = json.loads((folder / READER_CARD).read_text("utf-8"))
-            if (found := fields.pop("format", None)) != _FORMAT:
-                raise MaskerError(f"{folder / READER_CARD} has format {found}, this version reads {_FORMAT}")
-            return cls(tuple(fields["domains"]), int(fields["window"]), fields["made"])
+        fields, where = read_object(folder / READER_CARD), folder / READER_CARD
+        if (found := fields.pop("format", None)) != _FORMAT:
+            raise MaskerError(f"{where} has format {found}, this version reads {_FORMAT}")
+        card = checked(cls, fields, where)
+        return replace(card, domains=tuple(card.domains))
+
+    def __post_init__(self) -> None:
+        check_whole(1, window=self.window)
 
     def write(self, folder: Path) -> None:
         fields = {"format": _FORMAT, "domains": list(self.domains), "window": self.window, "made": self.made}

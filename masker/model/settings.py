@@ -5,16 +5,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 from masker.core.padding import Frame
 from masker.core.unspaced import segmenter
 from masker.core.vocabulary import Vocabulary
-from masker.errors import MaskerError, missing, unknown
+from masker.data.checked import checked
+from masker.errors import MaskerError, check_number, check_whole, missing, unknown
 
 _FORMAT = 1
 NO_SEGMENTER = "none"  # texts without spaces were there, but not what cuts them
+MOST_MASKS, LONGEST_WINDOW = 64, 100_000  # more makes no sense, and would fill the memory
 ALIKE = 1.15  # two domains are alike in sentences, or words of one, where the one has at most so many times the other's
 # knobs of the search editor as models of version 0.1 have them
 _RENAMED = {"style": "encoder", "words": "bag_of_words", "fit": "coherence", "rest": "residue"}
@@ -53,16 +54,12 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         for knob in fields(self):
-            value = getattr(self, knob.name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-                raise MaskerError(f"`{knob.name}` is {value!r}: it is a number")
+            check_number(**{knob.name: getattr(self, knob.name)})
         if not 0 < self.strength < 1:
             raise MaskerError(f"`strength` is {self.strength}: it is a probability, so between 0 and 1")
         if not 0 <= self.convinced < 1:
             raise MaskerError(f"`convinced` is {self.convinced}: it is a probability, from 0 up to 1")
-        for name in ("max_edits", "reader_drafts", "critic_drafts"):
-            if getattr(self, name) < 1:
-                raise MaskerError(f"`{name}` is {getattr(self, name)}: need at least 1")
+        check_whole(1, max_edits=self.max_edits, reader_drafts=self.reader_drafts, critic_drafts=self.critic_drafts)
 
     @classmethod
     def of(cls, *knobs: Mapping[str, float]) -> "SearchSettings":
@@ -110,20 +107,35 @@ class Settings:
     def __post_init__(self) -> None:
         if self.domain_as not in ("token", "embedding"):
             raise unknown("way to tell the domain", self.domain_as, ["token", "embedding"])
-        if self.n_p < 1 or self.window < 4 * self.n_p:
+        if not 1 <= self.n_p <= MOST_MASKS or not 4 * self.n_p <= self.window <= LONGEST_WINDOW:
             raise MaskerError(
-                f"`n_p` is {self.n_p} and `window` {self.window}: need `n_p` >= 1 and `window` >= 4 times `n_p`"
+                f"`n_p` is {self.n_p} and `window` {self.window}: need `n_p` from 1 to {MOST_MASKS} and `window` from "
+                f"4 times `n_p` to {LONGEST_WINDOW:,}"
             )
-
+        self._check_domains()
         self.search = {to: {_RENAMED.get(k, k): v for k, v in knobs.items()} for to, knobs in self.search.items()}
         for knobs in self.search.values():
             SearchSettings.of(knobs)  # what is wrong shows when a model is loaded
-        for name in (*self.sources_only, *self.forbid):
+        for name, shape in self.shape.items():
+            if shape.keys() != {"sentences", "words"} or min(shape.values()) < 0:
+                raise MaskerError(f"`shape` of '{name}' is {shape}: it needs sentences and words, above 0")
+        for name, longest in self.longest.items():
+            check_whole(0, **{f"longest of {name}": longest})
+
+    def _check_domains(self) -> None:
+        others = [other for other in self.domains.values() if other is not None]
+        for name in (*others, *self.sources_only, *self.forbid):
             if name not in self.domains:
                 raise unknown("domain", name, list(self.domains))
-        for name, shape in self.shape.items():
-            if shape.keys() != {"sentences", "words"}:
-                raise MaskerError(f"`shape` of '{name}' has {', '.join(shape)}: it needs sentences and words")
+        for name, other in self.domains.items():
+            if name == other:
+                raise MaskerError(f"the domain '{name}' is its own counterpart; name another one")
+
+    @property
+    def has_style(self) -> bool:
+        """Whether the model was made with style classifiers, as far as the newest stage tells."""
+        scores = self.made[-1].get("scores") if self.made else None
+        return bool(self.domains) and isinstance(scores, dict) and "style_accuracy" in scores
 
     def by_sentence(self, *domains: str) -> bool:
         """Whether sentences can be edited one by one: not where it is in them that domains differ, as split and fused
@@ -136,40 +148,17 @@ class Settings:
         )
 
     @classmethod
-    def from_dict(cls, fields: Any) -> "Settings":
+    def from_dict(cls, fields: Any, where: object = "settings") -> "Settings":
         """From what a file says, which may be of any shape."""
         if not isinstance(fields, dict) or "format" not in fields:
-            raise MaskerError("this is no object with a format; save the model again")
+            raise MaskerError(f"{where} is no object with a format; save the model again")
         values = dict(fields)
         if (version := values.pop("format")) != _FORMAT:
-            raise MaskerError(f"its format is {version}, this version reads {_FORMAT}; update masker-nlp")
-        kinds = get_type_hints(cls)
-        for key, value in values.items():
-            if key not in kinds:
-                raise unknown("key", key, list(kinds))
-            if not _fits(value, kinds[key]):
-                kind = kinds[key].__name__ if isinstance(kinds[key], type) else kinds[key]
-                raise MaskerError(f"'{key}' is {value!r:.60}; it should be of the type {kind}")
-        return cls(**values)
+            raise MaskerError(f"{where} has format {version!r:.40}, this version reads {_FORMAT}; update masker-nlp")
+        return checked(cls, values, where)
 
     def to_dict(self) -> dict[str, Any]:
         return {"format": _FORMAT, **asdict(self)}
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    """Whether what JSON gave is of a type, in all of its parts."""
-    parts, origin = get_args(kind), get_origin(kind)
-    if kind is Any:
-        return True
-    if origin is dict:
-        return isinstance(value, dict) and all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in value.items())
-    if origin is list:
-        return isinstance(value, list) and all(_fits(part, parts[0]) for part in value)
-    if origin is UnionType:
-        return any(_fits(value, part) for part in parts)
-    if isinstance(value, bool):  # to Python a whole number, too
-        return kind is bool
-    return isinstance(value, int | float if kind is float else kind)
 
 
 class WithDomains:

@@ -1,10 +1,12 @@
 """A tokenizer without transformers."""
 
-import json
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer
 
+from masker.data.checked import check_kind, read_object
+from masker.errors import MaskerError
 from masker.model.folder import TOKENIZER, TOKENIZER_CONFIG, one_line
 
 _ROLES = ("mask", "pad", "unk", "cls", "sep", "bos", "eos")
@@ -16,9 +18,13 @@ class FileTokenizer:
     def __init__(self, folder: Path) -> None:
         with one_line(f"cannot read the tokenizer of {folder}"):
             self.backend_tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-            config = json.loads((folder / TOKENIZER_CONFIG).read_text("utf-8"))
+            config = read_object(folder / TOKENIZER_CONFIG)
             named = {role: config.get(f"{role}_token") for role in _ROLES}
+            for role, token in named.items():
+                check_kind(f"{role}_token", token, str | dict[str, Any] | None, folder / TOKENIZER_CONFIG)
             tokens = {role: t["content"] if isinstance(t, dict) else t for role, t in named.items() if t}
+            if wrong := next((t for t in tokens.values() if self.backend_tokenizer.token_to_id(t) is None), None):
+                raise MaskerError(f"{folder / TOKENIZER_CONFIG} names '{wrong}', which {TOKENIZER} does not have")
             ids = {role: self.backend_tokenizer.token_to_id(token) for role, token in tokens.items()}
             self.mask_token_id, self.pad_token_id, self.unk_token_id, self.bos_token_id, self.eos_token_id = (
                 ids.get(role) for role in ("mask", "pad", "unk", "bos", "eos")

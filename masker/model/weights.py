@@ -22,6 +22,9 @@ class Weights(Mapping[str, np.ndarray]):
     def __init__(self, folder: Path) -> None:
         self._folder, self._packed = folder, (folder / PACKED).is_file()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._folder,)  # open files are read again
+
     @cached_property
     def _stored(self) -> dict[str, tuple[Any, str]]:
         """By each key, which is a weight's or a packed part's, the open file that it is in and its name there."""

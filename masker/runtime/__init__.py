@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from masker.core.runtime import Runtime
-from masker.errors import missing
+from masker.errors import MaskerError, missing, unknown
 from masker.model.folder import exported_folder
 from masker.model.light import LightModel
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     Model = PaddedMLM | LightModel
     Device = str | torch.device | None
+
+
+DEVICES = ("cpu", "cuda", "mps", "xpu")  # torch knows more, and some of them compute nothing
 
 
 def load(name: str | Path | None = None, device: "Device" = None) -> "Model":
@@ -55,7 +58,14 @@ def runtime_for(model: "Model", device: "Device" = None, *, exact: bool = False)
 
 def chosen_device(device: "Device" = None) -> str:
     """The device that was named, or else a GPU if there is one, or else the CPU."""
-    return str(device) if device is not None else "cuda" if gpus() else "cpu"
+    if device is None:
+        return "cuda" if gpus() else "cpu"
+    kind, sign, index = str(device).partition(":")
+    if kind not in DEVICES or (sign and not index.isdecimal()):
+        raise unknown("device", str(device), [*DEVICES, "cuda:1"])
+    if kind == "cpu" and int(index or 0):
+        raise MaskerError(f"there is no device '{device}': all cores of the CPU are one device; say cpu")
+    return "cpu" if kind == "cpu" else str(device)
 
 
 def gpus() -> int:

@@ -18,7 +18,8 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import Tensor, nn
 
 from masker.errors import MaskerError
-from masker.model.folder import GRAPHS, fingerprint, local_folder, one_line, staged
+from masker.model.claim import check_free
+from masker.model.folder import GRAPHS, SETTINGS, fingerprint, local_folder, one_line, staged
 from masker.model.padded_mlm import PaddedMLM
 from masker.model.weights import Weights
 from masker.runtime import rewriting
@@ -57,6 +58,7 @@ def export(name: str | Path | None, out: Path | None = None) -> Path:
             "only a model with a token for each domain can be exported; fit it again (masker fit --domain-as token)"
         )
     if out is not None:
+        check_free(out, SETTINGS)
         model.save_pretrained(out)
     with one_line(f"cannot export to {folder}"), staged(folder) as stage:
         _write(model, folder, stage)

@@ -23,6 +23,7 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from masker.data.checked import check_kind
 from masker.errors import MaskerError
 from masker.model.folder import GRAPHS, fingerprint, one_line
 from masker.model.weights import Weights
@@ -54,7 +55,7 @@ class Graphs:
     """The graphs of a folder, and the weights that they are of: those beside them, if not told otherwise."""
 
     def __init__(self, folder: Path, weights: Mapping[str, np.ndarray] | None = None, mark: str = "") -> None:
-        self.path = folder / GRAPHS
+        self.path, self._from = folder / GRAPHS, (folder, weights, mark)
         with one_line(f"cannot read {self.path}; {_AGAIN}"):
             self._file = safe_open(self.path, "np")
             said = self._file.metadata()
@@ -62,10 +63,15 @@ class Graphs:
                 raise MaskerError(f"{self.path} has format {said['format']}, this version reads {_FORMAT}; {_AGAIN}")
             self._lacks: dict[str, list[str]] = json.loads(said["lacks"])
             self._shapes: dict[str, list[int]] = json.loads(said["shapes"])
+            check_kind("lacks", self._lacks, dict[str, list[str]], self.path)
+            check_kind("shapes", self._shapes, dict[str, list[int]], self.path)
             self._stored = set(self._file.keys())
         if said["weights"] != (mark or fingerprint(folder)):
             raise MaskerError(f"{self.path} is of other weights than those beside it; {_AGAIN}, or delete it")
         self._weights = Weights(folder) if weights is None else weights
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._from  # open files are read again
 
     @cached_property
     def tables(self) -> dict[str, np.ndarray]:

@@ -30,6 +30,11 @@ class OnnxGraph:
         self._graphs, self._kind = graphs, kind
         self._threads = threads or _named() or cores()
         self._lanes = min(_LANES, self._threads)
+        self._process = os.getpid()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process makes the rest from: threads are nobody else's, and sessions have some."""
+        return {name: vars(self)[name] for name in ("_graphs", "_kind", "_threads", "_lanes", "_process")}
 
     @cached_property
     def _session(self) -> Any:
@@ -55,6 +60,8 @@ class OnnxGraph:
 
     def run(self, rows: Mapping[str, np.ndarray], others: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What becomes of inputs that have a row for each text, and of others that are the same for all."""
+        if self._process != os.getpid():  # forked: the threads have stayed behind, and it would wait for them
+            self.__dict__ = {**self.__getstate__(), "_process": os.getpid()}
         ids, session = rows["ids"], self._session
         lanes = max(1, min(self._lanes, len(ids), ids.size // _LEAST))
 
@@ -69,7 +76,11 @@ class OnnxGraph:
             return results
 
         found = [run(0)] if lanes == 1 else list(self._pool.map(run, range(lanes)))
-        return {name: np.concatenate(parts) for name, *parts in zip(self.outputs, *found, strict=True)}
+        results = {name: np.concatenate(parts) for name, *parts in zip(self.outputs, *found, strict=True)}
+        if any(part.dtype.kind == "f" and np.isnan(part).any() for part in results.values()):
+            where = self._graphs.path.parent
+            raise MaskerError(f"the model in {where} computes no numbers (NaN): its weights are broken; save it again")
+        return results
 
 
 class OnnxRuntime(OnnxGraph):

@@ -9,7 +9,7 @@ from typing import Any
 
 from masker.core.editor import Editor, edit_stream
 from masker.core.edits import Rewrite
-from masker.core.guarded import Guarded, over_limit
+from masker.core.guarded import Guarded, refusal
 from masker.data.formats import LINE_WRITERS
 
 
@@ -53,7 +53,7 @@ class LoadedJob:
             taught.edit([], job.to or None)  # a domain that it cannot write shows now
             student: Editor = StudentEditor(taught, job.to, job.from_)
             if keep_going:
-                student = Guarded(student, job.to, job.from_, lambda text: over_limit(text, job.max_words))
+                student = Guarded(student, job.to, job.from_, lambda text: refusal(text, job.max_words))
             self.stream = lambda texts: edit_stream(student, texts)
         else:
             from masker.api import Masker
@@ -73,9 +73,9 @@ class LoadedJob:
         return list(self.stream(texts))
 
 
-def render(rewrite: Rewrite, ending: str, format: str) -> str:
-    """A line of output; `ending` is that of the line that came in."""
-    return LINE_WRITERS[format].line(rewrite.to_dict(), ending)
+def render(rewrite: Rewrite, ending: str, format: str, mark: str = "") -> str:
+    """A line of output; `ending` is that of the line that came in, and `mark` its byte order mark."""
+    return (mark if format == "lines" else "") + LINE_WRITERS[format].line(rewrite.to_dict(), ending)
 
 
 def one_thread() -> None:

@@ -18,7 +18,8 @@ class Failure:
         source = self.source
         if isinstance(source, bytes):
             source = source.decode("utf-8", "backslashreplace")
-        return {"key": self.key, "source": source if isinstance(source, str) else repr(source), "reason": self.reason}
+        known = source is None or isinstance(source, str)
+        return {"key": self.key, "source": source if known else repr(source), "reason": self.reason}
 
 
 @dataclass(frozen=True)

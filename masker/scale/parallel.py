@@ -104,6 +104,8 @@ def edit_blocks(
 
     A worker that dies is replaced, and its block is done again. No more than a few blocks per worker are held.
     """
+    begun = list(itertools.islice(blocks, len(devices)))  # no more workers than there is work for
+    blocks, devices = itertools.chain(begun, blocks), devices[: max(1, len(begun))]
     pool = [_Worker(job, device, format) for device in devices]
     again: deque[_Block] = deque()  # of workers that died
     deaths: Counter[int] = Counter()
@@ -193,7 +195,7 @@ def _work(pipe: Connection, job: Job, device: str, format: str) -> None:
                 first, records = block.first, block.records
                 rewrites = editor.edit([record.text for record in records])
                 pairs = zip(rewrites, records, strict=True)
-                text = "".join(render(rewrite, record.ending, format) for rewrite, record in pairs)
+                text = "".join(render(rewrite, record.ending, format, record.mark) for rewrite, record in pairs)
                 pipe.send((text, [(k, rewrite.error) for k, rewrite in enumerate(rewrites) if rewrite.error]))
         except MaskerError as error:  # it counts the texts of the block, people those of the file
             pipe.send(MaskerError(re.sub(r"^text (\d+)", lambda m: f"text {first + int(m[1])}", str(error))))

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,11 +16,14 @@ from masker.core.edits import Rewrite
 from masker.data.formats import WRITERS
 from masker.data.formats.text import Lines, Tsv, tsv_line
 from masker.errors import MaskerError, unknown
-from masker.scale.blocks import Block, located, plan, read
+from masker.scale.blocks import Block, check_column, located, plan, read
 from masker.scale.job import Job
 from masker.scale.outcomes import Failure, Outcome
 from masker.scale.silver import COLUMNS, SilverSettings, as_rows, why_no_pair
 from masker.scale.storage import Storage
+
+# columns of a rewrite
+OURS = ("source", "text", "from", "to", "edits", "reason", "method", "error", "alternatives", "confidence")
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Shards:
         writer = WRITERS[self.format]
         if isinstance(writer, Lines | Tsv):
             return writer.write((_bare(outcome), ending) for outcome, (_, ending, _) in rows)
-        return writer.write(({**fields, **_dict(outcome)}, ending) for outcome, (_, ending, fields) in rows)
+        return writer.write((joined(fields, _dict(outcome)), ending) for outcome, (_, ending, fields) in rows)
 
 
 def _pairs(outcomes: Sequence[Any], settings: SilverSettings, counts: Counter[str]) -> Iterator[str]:
@@ -86,6 +89,16 @@ def _pairs(outcomes: Sequence[Any], settings: SilverSettings, counts: Counter[st
         counts["silver_" + (why or "kept")] += 1
         if why is None:
             yield as_rows(number, outcome, settings.synthetic)
+
+
+def joined(fields: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """A rewrite beside the other columns of its record: one of theirs that is called as one of ours is `input_NAME`."""
+    theirs = {}
+    for name, value in fields.items():
+        while name in OURS or name in theirs:
+            name = f"input_{name}"
+        theirs[name] = value
+    return {**theirs, **ours}
 
 
 def _dict(outcome: Any) -> dict[str, Any]:
@@ -101,7 +114,7 @@ def _bare(outcome: Any) -> dict[str, str]:
     if isinstance(outcome, Rewrite):
         return {"source": outcome.source, "text": outcome.text}
     source = outcome.source
-    source = source.decode("utf-8", "surrogateescape") if isinstance(source, bytes) else str(source)
+    source = source.decode("utf-8", "surrogateescape") if isinstance(source, bytes) else str(source or "")
     return {"source": source, "text": source}
 
 
@@ -130,6 +143,7 @@ class Run:
         made["blocks"] = hashlib.sha256(json.dumps([asdict(block) for block in blocks]).encode()).hexdigest()
         run = cls(job, target, _remaining(blocks, target, made, storage, resume=resume), storage)
         if run.todo:
+            check_column(blocks, column, storage)
             if job.model is None or "://" not in job.model:
                 job.load("cpu")  # a misspelt domain or folder is better heard of here than from a thousand logs
             storage.put(target.card, json.dumps(made, indent=1).encode(), target.scratch)

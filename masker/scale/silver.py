@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from masker.core.editor import edit_stream
 from masker.core.edits import Rewrite
-from masker.core.guarded import Guarded, over_limit
+from masker.core.guarded import Guarded, refusal
 from masker.data.formats.text import Lines, tsv_line
 from masker.data.resumable import ResumableFile
 from masker.data.words import whitespace_words
-from masker.errors import MaskerError, unknown
+from masker.errors import MaskerError, check_number, unknown
 
 if TYPE_CHECKING:
     from masker.api import Masker
@@ -59,6 +59,8 @@ class SilverSettings:
     def __post_init__(self) -> None:
         if self.synthetic not in SIDES:
             raise unknown("side", self.synthetic, list(SIDES))
+        if self.min_score is not None:
+            check_number(min_score=self.min_score)
         if not 0 <= self.min_similarity <= 1:
             raise MaskerError(f"`min_similarity` is {self.min_similarity}; it must be between 0 and 1")
 
@@ -92,7 +94,7 @@ class Taught:
             raise MaskerError(f"a student has no `{next(iter(options))}`; it writes what it was taught")
         others = [name for name in getattr(self.student, "targets", ()) if name != to]
         editor = StudentEditor(self.student, to, from_ or (others[0] if len(others) == 1 else None))
-        return edit_stream(Guarded(editor, to, editor.from_, lambda text: over_limit(text, self.max_words)), texts)
+        return edit_stream(Guarded(editor, to, editor.from_, lambda text: refusal(text, self.max_words)), texts)
 
 
 def write_silver(

@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple, Protocol
 
 from masker.errors import MaskerError
 
-_UNPACK: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+UNPACK: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _OTHERS = (".zst", ".deflate")
 
 
@@ -61,7 +61,7 @@ class Files:
         if ending in _OTHERS:
             file.close()
             raise MaskerError(f"{path} is packed in a way that only Beam reads here; unpack it, or pack it as gz")
-        return _UNPACK[ending](file) if ending in _UNPACK else file
+        return UNPACK[ending](file) if ending in UNPACK else file
 
     def put(self, path: str, data: bytes, scratch: str) -> None:
         if "://" in path:

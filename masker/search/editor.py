@@ -19,7 +19,7 @@ from masker.core.edits import Edit, Rewrite, apply_edits, disjoint
 from masker.core.runtime import Pending
 from masker.core.segments import Unit, passages
 from masker.core.task import Task
-from masker.errors import MaskerError
+from masker.errors import check_whole
 from masker.model.settings import SearchSettings
 from masker.runtime.critic import Critic
 from masker.runtime.reader import Reader
@@ -67,8 +67,7 @@ class SearchEditor:
         reader: Reader | None = None,
         critic: Critic | None = None,
     ) -> None:
-        if top < 0:
-            raise MaskerError(f"`top` is {top}: need at least 0")
+        check_whole(0, top=top)
         self.task, self.style, self.settings = task, style, settings or SearchSettings()
         self.unit, self.top, self.chunk = unit, top, min(CHUNK, chunk)
         self.exact, self.reader, self.critic = exact, reader, critic

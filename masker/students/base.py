@@ -3,20 +3,22 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
 from masker.core.edits import Rewrite
 from masker.core.runtime import Pending
-from masker.errors import MaskerError, unknown
+from masker.data.checked import checked, read_object
+from masker.errors import MaskerError, check_whole, unknown
 from masker.runtime.reader import Reader
 from masker.training.progress import Report
 from masker.training.settings import LoopSettings
 
 CARD = "student.json"
 FORMAT = 1
+DECODERS = ("feedforward", "autoregressive")
 # a new kind is a package and a line here; its class is imported when it is needed
 _CLASSES = {
     "lasertagger": "masker.students.lasertagger.student:LaserTagger",
@@ -160,10 +162,38 @@ class Student(ABC):
 
 def read_card(folder: Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """What student.json says: the kind, its fields, and what is told of how the student was made."""
-    fields = json.loads((folder / CARD).read_text("utf-8"))
+    fields, where = read_object(folder / CARD), folder / CARD
     if (found := fields.pop("format", None)) != FORMAT:
-        raise MaskerError(f"{folder / CARD} has format {found}, this version reads {FORMAT}")
-    return fields.pop("kind"), fields, fields.pop("card")
+        raise MaskerError(f"{where} has format {found}, this version reads {FORMAT}")
+    said = checked(StudentFile, fields, where)
+    known = {name: value for name, value in fields.items() if name not in ("kind", "card")}
+    return said.kind, known, said.card
+
+
+@dataclass(frozen=True)
+class StudentFile:
+    """What student.json may say: which of it a student has depends on its kind."""
+
+    kind: str
+    card: dict[str, Any]
+    shared: bool = False
+    targets: list[str] = field(default_factory=list)
+    phrases: list[str] = field(default_factory=list)
+    decoder: str = "feedforward"
+    window: int = 1
+    rounds: int = 1
+    keep_bias: float = 0.0
+    max_length: int = 1
+    max_inserted: int = 1
+    beams: int = 1
+
+    def __post_init__(self) -> None:
+        check_whole(
+            1, window=self.window, rounds=self.rounds, max_length=self.max_length, max_inserted=self.max_inserted,
+            beams=self.beams,
+        )  # fmt: skip
+        if self.decoder not in DECODERS:
+            raise unknown("decoder", self.decoder, list(DECODERS))
 
 
 def student_class(kind: str, *, light: bool = False) -> type[Student]:

@@ -15,6 +15,7 @@ from masker.errors import MaskerError
 from masker.model.folder import PACKED, PLAIN, save_tensors
 from masker.model.packed import pack
 from masker.model.padded_mlm import PaddedMLM, _first_position, embeddings
+from masker.model.pretrained import check_finite
 from masker.model.weights import Weights
 
 
@@ -106,3 +107,4 @@ def load_weights(module: nn.Module, folder: Path, *, without: str | None = None)
     if missing := wanted - set(weights):
         raise MaskerError(f"the weights of {folder} lack {', '.join(sorted(missing)[:3])}; train the student again")
     module.load_state_dict(weights, strict=False)
+    check_finite(module, folder)

@@ -14,6 +14,8 @@ from masker.core.unspaced import is_unspaced, segmenter
 from masker.data.corpora import hold_out
 from masker.errors import MaskerError, unknown
 from masker.model.bag_of_words import BagOfWords
+from masker.model.claim import check_begun, claimed
+from masker.model.folder import SETTINGS
 from masker.model.padded_mlm import PaddedMLM, Settings
 from masker.model.settings import NO_SEGMENTER
 from masker.training import checkpoint
@@ -53,12 +55,18 @@ def fit(
     **options: Unpack[Options],
 ) -> PaddedMLM:
     """Fit a padded MLM to named domains, one masked span per example, and save it in the folder `out`."""
-    return _train("fit", corpora, Path(out), counterparts=counterparts or {}, domain_as=domain_as, **options)
+    return _made("fit", corpora, Path(out), counterparts=counterparts or {}, domain_as=domain_as, **options)
 
 
 def pretrain(corpora: Mapping[str, Sequence[str]], out: str | Path, **options: Unpack[Options]) -> PaddedMLM:
     """Train a padded MLM on plain text without domains, several spans per text, and save it in the folder `out`."""
-    return _train("pretrain", corpora, Path(out), counterparts={}, **options)
+    return _made("pretrain", corpora, Path(out), counterparts={}, **options)
+
+
+def _made(stage: str, corpora: Mapping[str, Sequence[str]], out: Path, **options: Any) -> PaddedMLM:
+    with claimed(out, SETTINGS):
+        check_begun(out, resume=options.get("resume", False))
+        return _train(stage, corpora, out.expanduser(), **options)
 
 
 def _train(

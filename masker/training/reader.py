@@ -14,7 +14,8 @@ from masker.core.batching import by_length, padded
 from masker.data.corpora import hold_out
 from masker.errors import MaskerError
 from masker.model.causal import CausalVocabulary, load_causal, window_of
-from masker.model.folder import GRAPHS, PACKED, WEIGHTS, one_line, staged
+from masker.model.claim import claimed
+from masker.model.folder import GRAPHS, PACKED, READER_CARD, WEIGHTS, one_line, staged
 from masker.model.pretrained import quiet, save_packed
 from masker.model.reader import WINDOW, ReaderCard, prefix, shown
 from masker.runtime.reader import next_log_p
@@ -77,7 +78,18 @@ def fit_reader(
     report: Report = lambda _: None,
 ) -> ReaderCard:
     """Fit the causal LM `base` to named domains and save it as a reader in the folder `out`."""
-    settings, out = settings or ReaderSettings(), Path(out).expanduser()
+    with claimed(Path(out), READER_CARD):
+        return _fit(corpora, base, Path(out).expanduser(), settings or ReaderSettings(), command, report)
+
+
+def _fit(
+    corpora: Mapping[str, Sequence[str]],
+    base: str | Path,
+    out: Path,
+    settings: ReaderSettings,
+    command: str | None,
+    report: Report,
+) -> ReaderCard:
     if len(corpora) < 2:
         raise MaskerError(f"a reader compares domains, and there is {len(corpora)}; give two or more")
     device = choose_device(settings.device)

@@ -1,7 +1,9 @@
 """Whole files through Beam: several worker processes on this machine, by the command line, as a user would."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import signal
 import subprocess
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("apache_beam")
@@ -22,9 +24,12 @@ from pyarrow.parquet import ParquetFile, read_table, write_table
 
 from masker.api import Masker
 from masker.data.pairs import read_pairs
+from masker.errors import MaskerError
 from masker.scale import blocks as blocks_module
+from masker.scale.beam.running import one_line_of_beam
 from masker.scale.beam.storage import BeamFiles
 from masker.scale.blocks import plan, read
+from masker.scale.shards import joined as joined_columns
 from masker.scale.storage import Files
 from masker.students.base import Student
 
@@ -135,7 +140,7 @@ def test_jsonl_keeps_other_fields(beam: Cli, here: Path) -> None:
     assert [r.get("id") for r in records] == [1, 2, 3, None]
     assert "good" in records[0]["text"] or "great" in records[0]["text"]
     assert records[0]["edits"][0]["old"] == "terrible"
-    assert records[1]["reason"] == "failed: no text in column 'text'"
+    assert (records[1]["text"], records[1]["reason"]) == (None, "failed: no text in column 'text'")
     assert records[3]["reason"].startswith("failed: bad JSON")
     assert len(joined(here, "out-failed-*").splitlines()) == 2
 
@@ -227,3 +232,83 @@ def test_blocks_hold_every_line_once(tmp_path_factory: Any, lines: list[bytes], 
 
 def raw(text: Any) -> bytes:
     return text.encode() if isinstance(text, str) else text.source
+
+
+# -- what is wrong is said in one line, before anything is done ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--input", "in.jsonl", "--column", "txt"), "in.jsonl: unknown column 'txt'; known: text, to, source"),
+        (("--input", "in.txt", "--column", "text"), "which have no column 'text'; drop --column"),
+        (("--input", "in.jsonl", "--shards", "-2"), "--shards is -2: need at least 1"),
+        (("--input", "in.jsonl", "--protectt", "x"), "did you mean '--protect'?"),
+        (("--input", "in.jsonl", "--runer=DirectRunner"), "knows the option --runer; did you mean '--runner'?"),
+        (("--input", "folder"), "folder is a folder; give its files"),
+        (("--input", "bad.parquet"), "bad.parquet is not a whole Parquet file"),
+        (("--input", "in.jsonl", "--runner", "Moon"), "Unexpected pipeline runner: Moon"),
+    ],
+)
+def test_what_is_wrong(beam_fails: Cli, here: Path, arguments: tuple[str, ...], said: str) -> None:
+    (here / "in.jsonl").write_text('{"text": "bad", "to": 1, "source": "me"}\n')
+    (here / "in.txt").write_text("bad\n")
+    (here / "bad.parquet").write_text("junk")
+    (here / "folder").mkdir()
+    assert said in beam_fails("edit", *arguments, "--output", "out.jsonl", "--to", "positive")
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress)])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cut=st.floats(0.01, 0.99))
+def test_half_of_a_packed_file_is_never_taken_for_all_of_it(
+    tmp_path: Path, ending: str, pack: Callable[[bytes], bytes], cut: float
+) -> None:
+    path = tmp_path / f"in.txt{ending}"
+    whole = pack("".join(f"{k} is a number\n" for k in range(200)).encode())
+    for storage in (BeamFiles(), Files()):
+        path.write_bytes(whole)
+        (block,) = plan([str(path)], None, storage)
+        assert len(read(block, None, storage)) == 200
+        path.write_bytes(whole[: max(1, int(cut * len(whole)))])
+        with pytest.raises(MaskerError, match=f"is not a whole {ending} file"):
+            read(block, None, storage)
+
+
+def test_columns_of_the_users_own_stay() -> None:
+    fields = {"id": 1, "to": "me", "source": "web", "input_to": 3}
+    assert joined_columns(fields, {"source": "a", "text": "b", "to": "positive"}) == {
+        "id": 1, "input_to": "me", "input_source": "web", "input_input_to": 3, "source": "a", "text": "b",
+        "to": "positive",
+    }  # fmt: skip
+
+
+def test_records_without_a_text(tmp_path: Path) -> None:
+    rows = ['{"text": null, "id": 1}', '{"id": 2}', '{"text": 5}', '{"text": "\\ud800 x"}', "[]", '{"text": "ok"}']
+    (tmp_path / "in.jsonl").write_text("\n".join(rows))
+    (block,) = plan([str(tmp_path / "in.jsonl")], None, Files())
+    texts = [text for text, _, _ in read(block, None, Files())]
+    assert texts[5] == "ok"
+    assert [(text.source, text.reason) for text in texts[:5]] == [
+        (None, "no text in column 'text'"),
+        (None, "no text in column 'text'"),
+        (None, "no text in column 'text'"),
+        (b"\\ud800 x", "not valid Unicode (half of a surrogate pair at character 1); mend it"),
+        (b"[]", "not a JSON object"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MaskerError("a.gz is cut [while running 'ParDo(_Read)']"), "a.gz is cut"),
+        (RuntimeError("Traceback\nmasker.errors.MaskerError: a.gz is cut\nmore"), "a.gz is cut; what is done is kept"),
+        (ValueError("no\nsuch thing"), "the pipeline failed (ValueError: such thing); mend that, and go on"),
+    ],
+)
+def test_a_pipeline_fails_in_one_line(error: Exception, said: str) -> None:
+    with pytest.raises(MaskerError) as found, one_line_of_beam():
+        raise error
+    assert str(found.value).startswith(said)
+    with pytest.raises(KeyboardInterrupt), one_line_of_beam():
+        raise RuntimeError("Traceback\nRuntimeError: KeyboardInterrupt [while running 'x']")

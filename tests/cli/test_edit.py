@@ -368,10 +368,10 @@ def test_unwritable_out(edit_fails: Fails, here: Path, out: str, named: str) -> 
 def test_a_folder_without_permission(edit_fails: Fails, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may write anywhere, so the refusal is made up."""
 
-    def refuse(**_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", "/some/scratch/name")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("pathlib.Path.touch", refuse)
     error = edit_fails("--to", "positive", "--out", "out.txt", stdin=b"x")
     assert error == "cannot write out.txt: Permission denied"
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from masker.api import Masker
+from masker.data.formats import decoding
 from masker.data.resumable import ResumableFile
 from masker.errors import MaskerError
 
@@ -231,3 +232,33 @@ def test_what_documents_have_not(edit_fails: Fails, here: Path, arguments: tuple
 def test_parquet_is_nothing_for_a_terminal(edit_fails: Fails, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     assert "name a file with --out" in edit_fails("in.parquet")
+
+
+def test_a_byte_order_mark_stays_where_it_was(masker: Callable[..., Any], here: Path) -> None:
+    (here / "in.txt").write_bytes(b"\xef\xbb\xbfthe food was terrible .\n\xef\xbb\xbfthe food\n")
+    plain = ("edit", "in.txt", "--to", "positive", "--method", "fast")
+    lines = masker(*plain).out.splitlines()
+    assert lines[0].startswith(b"\xef\xbb\xbfthe food was ")
+    assert not lines[0].endswith(b"terrible .")
+    assert json.loads(masker(*plain, "--format", "jsonl").out.splitlines()[0])["source"] == "the food was terrible ."
+
+
+def test_tabs_in_tsv_are_told_of(masker: Callable[..., Any], here: Path) -> None:
+    (here / "in.txt").write_bytes(b"the food\twas terrible .\nfine\n")
+    run = masker("edit", "in.txt", "--to", "positive", "--method", "fast", "--format", "tsv")
+    assert run.out.startswith(b"the food was terrible .\tthe food was ")
+    assert run.err == "masker: warning: 1 text has tabs, which are spaces in tsv; --format jsonl keeps them\n"
+
+
+def test_alternatives_need_a_place(fails: Callable[..., str], here: Path) -> None:
+    assert "only jsonl has room for" in fails("edit", "negative.txt", "--to", "positive", "--top", "3")
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".xz", ".bz2"])
+def test_gigabytes_in_one_line_are_not_read(
+    fails: Callable[..., str], here: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setattr(decoding, "LINE", 2**12)
+    with decoding.open_packed(here / f"in.txt{ending}", "wb") as file:
+        file.write(b"fine\n" + b"a" * 2**22)
+    assert "line 2: it " in fails("edit", f"in.txt{ending}", "--to", "positive", "--method", "fast")

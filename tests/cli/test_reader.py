@@ -40,7 +40,7 @@ def test_a_reader_is_fitted(masker: Cli, here: Path, causal: Path) -> None:
 def test_what_is_wrong_shows_before_anything_is_read(fails: Fails, here: Path, causal: Path) -> None:
     assert "no model folder" in fails("reader", "--base", "./nowhere", *DOMAINS, "--out", "reader")
     (here / "file").touch()
-    assert "give a folder" in fails("reader", "--base", causal, *DOMAINS, "--out", "file")
+    assert "give another folder" in fails("reader", "--base", causal, *DOMAINS, "--out", "file")
     assert "--window is 0" in fails("reader", "--base", causal, *DOMAINS, "--out", "reader", "--window", "0")
 
 

@@ -1,10 +1,11 @@
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from masker.core.editor import edit_stream
 from masker.core.edits import Rewrite
-from masker.core.guarded import Guarded, over_limit
+from masker.core.guarded import Guarded, refusal
 from masker.core.runtime import Pending
 from masker.errors import MaskerError
 
@@ -31,7 +32,7 @@ class Fragile:
 
 
 def guarded(fragile: Fragile | None = None) -> Guarded:
-    return Guarded(fragile or Fragile(), "b", "a", lambda text: over_limit(text, 4))
+    return Guarded(fragile or Fragile(), "b", "a", lambda text: refusal(text, 4))
 
 
 @pytest.mark.parametrize(("bad", "why"), [("do begin", "ValueError: it cannot begin"), ("do wait", "it cannot wait")])
@@ -66,3 +67,20 @@ def test_ctrl_c_is_no_failure_of_a_text() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         list(edit_stream(guarded(Interrupted()), ["a"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a" * 201, "it has 201 characters, more than 200, 50 for each of `max_words`; split it"),
+        ("bad \udcff food", "it is not valid Unicode (half of a surrogate pair at character 5); mend it"),
+        (b"bad", "it is bytes, not str; decode it first"),
+        (None, "it is NoneType, not str; give text"),
+        (5, "it is int, not str; give text"),
+    ],
+)
+def test_what_is_no_text_is_refused(text: Any, why: str) -> None:
+    (done,) = edit_stream(guarded(), [text])
+    assert done.error
+    assert done.error.startswith(why)
+    assert done.text is text

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from masker.core.edits import Edit, Rewrite
+from masker.core.matching import Pattern
 from masker.core.padding import Frame
 from masker.core.paper import PaperEditor, PaperSettings
 from masker.core.scoring import DomainScorer, SpanScores
@@ -193,19 +194,19 @@ def test_no_texts_at_all(vocabulary: Vocabulary) -> None:
 
 def test_what_is_protected_stays(vocabulary: Vocabulary) -> None:
     proposals = [("saw|New", "the", 0.9), ("New|", "very", 0.8), ("New|York today", "it", 0.7), ("we|saw", "like", 0.3)]
-    task = proposing(vocabulary, *proposals, protect=(re.compile("New York"),))
+    task = proposing(vocabulary, *proposals, protect=(Pattern(re.compile("New York")),))
     assert edited(task, "we saw New York today").text == "we like New York today"
 
 
 def test_a_protected_neighbour_keeps_its_case(vocabulary: Vocabulary) -> None:
     proposals = [("^|", "how", 0.5)]
     assert edited(proposing(vocabulary, *proposals), "Paris was bad.").text == "How paris was bad."
-    task = proposing(vocabulary, *proposals, protect=(re.compile("Paris"),))
+    task = proposing(vocabulary, *proposals, protect=(Pattern(re.compile("Paris")),))
     assert edited(task, "Paris was bad.").text == "How Paris was bad."
 
 
 def test_a_pattern_that_matches_nothing_anywhere_protects_nothing(vocabulary: Vocabulary) -> None:
-    task = proposing(vocabulary, ("was|terrible", "great", 0.5), protect=(re.compile("x*"),))
+    task = proposing(vocabulary, ("was|terrible", "great", 0.5), protect=(Pattern(re.compile("x*")),))
     assert edited(task, "it was terrible").text == "it was great"
 
 
@@ -229,6 +230,14 @@ def test_a_clitic_that_makes_a_forbidden_word_of_its_neighbour(vocabulary: Vocab
     proposals = [("do|like", "n ' t", 0.9), ("like|it", "food", 0.2)]
     assert edited(proposing(vocabulary, *proposals), "We do like it.").text == "We don't it."
     assert edited(proposing(vocabulary, *proposals, forbid=["don't"]), "We do like it.").text == "We do like food."
+
+
+@pytest.mark.parametrize("phrase", ["was great", "Was  Great", "great ."])
+def test_a_forbidden_phrase_is_never_inserted_nor_completed(vocabulary: Vocabulary, phrase: str) -> None:
+    proposal, source = ("was|terrible", "great", 0.5), "The food was terrible ."
+    assert edited(proposing(vocabulary, proposal), source).text == "The food was great ."
+    assert edited(proposing(vocabulary, proposal, forbid=[phrase]), source).edits == ()
+    assert edited(proposing(vocabulary, proposal, forbid=["great was"]), source).edits
 
 
 def test_forbidden_words_that_stand_there_are_no_hindrance(vocabulary: Vocabulary) -> None:

@@ -1,8 +1,10 @@
 import re
+from typing import Any
 
 import pytest
 
-from masker.core.protection import NAMES, STANDARD, patterns
+from masker.core.matching import Pattern
+from masker.core.protection import NAMES, STANDARD, patterns, terms
 from masker.errors import MaskerError
 
 
@@ -29,12 +31,39 @@ def test_names() -> None:
 
 
 def test_what_is_asked_for() -> None:
-    assert patterns(None, (), standard=True) == (STANDARD,)
+    standard = Pattern(STANDARD)
+    assert patterns(None, (), standard=True) == (standard,)
     assert patterns(None, (), standard=False) == ()
     assert patterns("none", (), standard=True) == ()
-    assert patterns("names", (), standard=True) == (STANDARD, NAMES)
-    assert patterns("a|b", (), standard=True) == (STANDARD, re.compile("a|b"))
-    (terms,) = patterns("none", ["C++", "New York", " "], standard=True)
-    assert terms.findall("c++ in new york, newyork") == ["c++", "new york"]
+    assert patterns("names", (), standard=True) == (standard, Pattern(NAMES))
+    assert patterns("a|b", (), standard=True) == (standard, Pattern(re.compile("a|b"), limited=True))
+    (kept,) = patterns("none", ["C++", "New York", " "], standard=True)
+    assert kept.pattern.findall("c++ in new york, newyork") == ["c++", "new york"]
     with pytest.raises(MaskerError, match="no valid pattern"):
         patterns("(", (), standard=True)
+
+
+@pytest.mark.parametrize("word", ["a", "a.", "a-", "1", "1-", "@", "@a", "-", ".", "A", "`", "_", "a@a", "é", '"A'])
+def test_a_word_without_end_takes_no_time(word: str) -> None:
+    """A hundred thousand characters are looked through once, not once for each of them: that would take minutes."""
+    for pattern in (STANDARD, NAMES):
+        sum(1 for _ in pattern.finditer("x " + word * (100_000 // len(word))))
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["good", "b\udcffd"], r"`forbid` has a word that is not valid Unicode \(half .* at character 2\); mend it"),
+        ("\ud800", "not valid Unicode"),
+        ([b"good"], r"`forbid` has b'good'; give words as text"),
+        (5, "`forbid` has 5; give words as text"),
+    ],
+)
+def test_words_that_are_none(given: Any, why: str) -> None:
+    with pytest.raises(MaskerError, match=why):
+        terms("forbid", given)
+
+
+def test_one_word_may_stand_for_a_list() -> None:
+    assert terms("keep", "good") == ["good"]
+    assert terms("keep", {"good"}) == ["good"]

@@ -10,6 +10,7 @@ import torch
 from conftest import CORPUS, FIGURE_1, make_model, make_task
 
 from masker.core import reference
+from masker.core.matching import Pattern
 from masker.core.paper import Exhaustive, PaperEditor
 from masker.model.padded_mlm import PaddedMLM
 from masker.search.pruning import Pruned
@@ -63,6 +64,6 @@ def test_what_is_protected_and_forbidden_is_so_for_the_reference() -> None:
     assert rewrites
     for best in rewrites:
         forbidden = frozenset(best.edits[0].new.split())
-        for bound in (make_task(model, forbid=forbidden), make_task(model, protect=(re.compile(r"\w+"),))):
+        for bound in (make_task(model, forbid=forbidden), make_task(model, protect=(Pattern(re.compile(r"\w+")),))):
             (ours,) = PaperEditor(bound).edit([best.source])
             assert reference.edit(bound, best.source, log_probs(model)) == ours.text

@@ -8,6 +8,7 @@ from conftest import make_model, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 
+from masker.core.matching import Pattern
 from masker.core.segments import LONGEST, Unit, passages, sentence_ends, shape, split
 
 VOCABULARY = make_model("bert").vocabulary
@@ -96,7 +97,7 @@ def test_the_model_sees_whole_sentences_around_one_as_far_as_they_fit() -> None:
 
 
 def test_no_cut_goes_through_what_is_protected() -> None:
-    task = make_task(make_model("bert"), protect=(re.compile("`[^`]*`"),))
+    task = make_task(make_model("bert"), protect=(Pattern(re.compile("`[^`]*`")),))
     source = "we like `the food . was it` so . it was bad ."
     found = passages(task, source, Unit(sentences=True))
     assert [len(passage.words) and passage.words.stop - passage.words.start for passage in found] == [11, 4]

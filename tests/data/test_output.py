@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -12,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from masker.data.output import locked, replacing
+from masker.data.resumable import ResumableFile
 from masker.errors import MaskerError
+from masker.model.folder import staged
 
 HOLD = """
 import os, subprocess, sys, time
@@ -123,3 +126,56 @@ def test_a_file_takes_its_place_when_it_is_complete(tmp_path: Path) -> None:
 def test_where_nothing_can_be_written(tmp_path: Path, place: Callable[[Path], Path], why: str) -> None:
     with pytest.raises(MaskerError, match=why), replacing(place(tmp_path)):
         pass
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a umask")
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_a_new_file_is_for_whom_the_umask_lets(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        with replacing(tmp_path / "out") as path:
+            path.write_text("new")
+        with ResumableFile(tmp_path / "part", {}, resume=False) as part:
+            part.write("new\n")
+        with staged(tmp_path / "folder") as stage:
+            (stage / "file").touch(0o600)
+    finally:
+        os.umask(before)
+    for made in ("out", "part", "folder/file"):
+        assert stat.S_IMODE((tmp_path / made).stat().st_mode) == 0o666 & ~mask
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs modes")
+def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.touch(0o600)
+    with replacing(out) as path:
+        path.write_text("new")
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    with ResumableFile(out, {}, resume=False) as part:
+        part.write("newer\n")
+    assert (stat.S_IMODE(out.stat().st_mode), out.read_text()) == (0o600, "newer\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    with replacing(pipe) as path:
+        path.write_text("new")
+    assert reader.communicate(timeout=60)[0] == b"new"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    with pytest.raises(MaskerError, match="no plain file"):
+        ResumableFile(pipe, {}, resume=False)
+
+
+def test_what_a_file_descriptor_stands_for_is_not_replaced(tmp_path: Path) -> None:
+    if not Path("/dev/fd").is_dir():
+        pytest.skip("needs /dev/fd")
+    with open(tmp_path / "log", "w+") as log:
+        inode = os.fstat(log.fileno()).st_ino
+        with replacing(Path(f"/dev/fd/{log.fileno()}")) as path:
+            path.write_text("new")
+        assert os.stat(tmp_path / "log").st_ino == inode
+    assert (tmp_path / "log").read_text() == "new"

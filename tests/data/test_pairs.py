@@ -96,7 +96,7 @@ def test_errors_name_the_line(tmp_path: Path, text: str, format: str | None, nam
     assert named in str(error.value)
 
 
-@pytest.mark.skipif("MASKER_DATA" not in os.environ, reason="set MASKER_DATA to the data folder")
+@pytest.mark.skipif(not os.environ.get("MASKER_DATA"), reason="set MASKER_DATA to the data folder")
 def test_the_fusion_corpus() -> None:
     pairs = list(read_pairs(Path(os.environ["MASKER_DATA"], "fusion", "dev.tsv.gz")))
     assert len(pairs) == 5000

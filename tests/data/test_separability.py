@@ -11,7 +11,7 @@ from masker.data import separability as module
 from masker.data.corpora import read_corpus
 from masker.data.separability import separability, telling_words, topic_share, warn_if_inseparable
 
-needs_data = pytest.mark.skipif("MASKER_DATA" not in os.environ, reason="set MASKER_DATA to the data folder")
+needs_data = pytest.mark.skipif(not os.environ.get("MASKER_DATA"), reason="set MASKER_DATA to the data folder")
 
 
 def yelp(name: str) -> list[str]:

@@ -1,4 +1,6 @@
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +112,18 @@ def test_lines_must_agree_and_there_must_be_some() -> None:
 def test_a_judge_that_does_not_know_the_domain() -> None:
     with pytest.raises(MaskerError, match="unknown domain 'formal'; known: negative, positive"):
         evaluate([Direction("formal", ["a"], ["b"])], judges=[WordJudge()])
+
+
+def test_masker_s_own_jsonl_is_read_and_not_scored_as_text(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("bad food\nrude staff\n")
+    rows = [{"source": "bad food", "text": "good food"}, {"source": "rude staff", "text": "kind staff"}]
+    written = "".join(json.dumps(row) + "\n" for row in rows)
+    for name in ("out.jsonl", "out.txt"):
+        (tmp_path / name).write_text(written)
+    (tmp_path / "out.tsv").write_text("".join(f"{row['source']}\t{row['text']}\n" for row in rows))
+    files = {"to": "positive", "source": tmp_path / "in.txt"}
+    assert Direction.from_files(**files, output=tmp_path / "out.jsonl").outputs == ["good food", "kind staff"]
+    with pytest.raises(MaskerError, match=r"has JSON in its lines.*name it \.jsonl"):
+        Direction.from_files(**files, output=tmp_path / "out.txt")
+    with pytest.raises(MaskerError, match="has two columns"):
+        Direction.from_files(**files, output=tmp_path / "out.tsv")

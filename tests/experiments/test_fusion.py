@@ -157,7 +157,7 @@ def test_predictions_may_cover_only_the_first_texts(pairs: list[AlignedPair], tm
     assert "| Masker, split → fused | 4 |" in (tmp_path / "RESULTS.md").read_text()
 
 
-@pytest.mark.skipif("MASKER_DATA" not in os.environ, reason="set MASKER_DATA to the data folder")
+@pytest.mark.skipif(not os.environ.get("MASKER_DATA"), reason="set MASKER_DATA to the data folder")
 def test_the_real_corpus(tmp_path: Path) -> None:
     assert prepare.main([os.environ["MASKER_DATA"], str(tmp_path)]) == 0
     fused = set((tmp_path / "silver.fused.txt").read_text("utf-8").split("\n"))

@@ -13,6 +13,7 @@ from masker.model.padded_mlm import PaddedMLM
 from masker.runtime import chosen_device, gpus, load, runtime_for
 from masker.runtime.onnx import OnnxRuntime
 from masker.runtime.torch import TorchRuntime
+from masker.training.device import choose_device
 
 
 @pytest.fixture
@@ -74,3 +75,16 @@ def test_where_there_can_be_no_gpu_torch_is_not_asked(monkeypatch: pytest.Monkey
     assert gpus() == 3
     monkeypatch.setattr(runtime, "find_spec", lambda name: None)
     assert gpus() == 0
+
+
+@pytest.mark.parametrize("device", ["meta", "mkldnn", "vulkan", "", "gpu", "cuda:x", "cuda:-1", "cpu:", "cud", "CPU"])
+def test_a_device_that_computes_nothing_is_unknown(device: str) -> None:
+    for choose in (chosen_device, choose_device):
+        with pytest.raises(MaskerError, match=f"unknown device '{device}'; known: cpu, cuda, mps, xpu, cuda:1"):
+            choose(device)
+
+
+def test_the_cpu_is_one_device() -> None:
+    assert chosen_device("cpu:0") == "cpu"
+    with pytest.raises(MaskerError, match="no device 'cpu:7': all cores of the CPU are one device; say cpu"):
+        chosen_device("cpu:7")

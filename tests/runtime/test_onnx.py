@@ -1,4 +1,7 @@
+import os
+import pickle
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -139,3 +142,18 @@ def test_all_sessions_look_up_embeddings_in_one_array(folder: Path) -> None:
     assert runtime.exact is not None
     (table,) = [name for name in runtime._tables if "word_embeddings" in name]
     assert runtime._tables[table] is runtime.exact._tables[table]
+
+
+def test_it_goes_to_other_processes() -> None:
+    """By a pickle, or by a fork, which takes none of the threads with it."""
+    masker = Masker.from_pretrained(device="cpu")
+    text, options = "the food was terrible .", {"to": "positive", "method": "search"}
+    there = masker.edit(text, **options)
+    assert pickle.loads(pickle.dumps(masker)).edit(text, **options) == there
+    if not hasattr(os, "fork"):
+        return
+    child = os.fork()
+    if not child:  # nothing of the tests may go on here
+        signal.alarm(100)
+        os._exit(masker.edit(text, **options) != there)
+    assert os.waitpid(child, 0)[1] == 0

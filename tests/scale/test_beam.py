@@ -116,7 +116,8 @@ def test_a_misspelt_domain_is_no_dead_letter(model_folder: Path) -> None:
 
 def test_failures_can_be_written_down() -> None:
     assert Failure("k", b"caf\xe9", "why").to_dict() == {"key": "k", "source": "caf\\xe9", "reason": "why"}
-    assert Failure(None, None, "why").to_dict()["source"] == "None"
+    assert Failure(None, None, "why").to_dict()["source"] is None
+    assert Failure(None, 5, "why").to_dict()["source"] == "5"
 
 
 # -- the handler -------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from masker.core.edits import apply_edits
+from masker.core.matching import Pattern
 from masker.core.segments import Unit
 from masker.errors import MaskerError
 from masker.students.fast import FastEditor, _changes
@@ -72,7 +73,7 @@ def test_what_stays_has_a_reason() -> None:
 
 
 def test_protected_and_forbidden_words() -> None:
-    task = replace(TASK, protect=(re.compile("bad food"),))
+    task = replace(TASK, protect=(Pattern(re.compile("bad food")),))
     assert fast(task, **BAD).edit(["bad food was bad ."])[0].text == "bad food was great ."
     inside = fast(task, food=Tag(Op.KEEP, " and"))
     assert inside.edit(["the bad food ."])[0].text == "the bad food ."

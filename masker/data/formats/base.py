@@ -11,11 +11,15 @@ Result = tuple[Mapping[str, Any], str]  # what became of a text, and the end of 
 
 
 class Record(NamedTuple):
-    """A text of a file, which may be blank, with the end of its line; in a table, with the whole row that holds it."""
+    """A text of a file, which may be blank, with the end of its line; in a table, with the whole row that holds it.
+
+    `mark` is a byte order mark that stands before it.
+    """
 
     text: str
     ending: str = "\n"
     row: Mapping[str, Any] = {}
+    mark: str = ""
 
     @property
     def line(self) -> str:

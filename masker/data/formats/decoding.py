@@ -1,5 +1,7 @@
 """Bytes in, lines out: files opened, packed or not, and decoded with errors that name the place and the remedy."""
 
+import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -7,11 +9,12 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, AnyStr, cast
 
 from masker.errors import MaskerError
 
-PACKED = (".gz", ".xz")
+PACKED = (".gz", ".xz", ".bz2")
+LINE = 2**24  # bytes, or characters, of a line at most: a packed file of a few kilobytes may hold gigabytes in one
 
 
 def numbered_lines(path: Path, encoding: str | None = "utf-8", *, keep_mark: bool = False) -> Iterator[tuple[int, str]]:
@@ -28,7 +31,7 @@ def numbered_lines(path: Path, encoding: str | None = "utf-8", *, keep_mark: boo
     # Where a newline is one byte, lines can be decoded one by one and an error knows its place; in UTF-16 it is not.
     decode = _decode_lines if newline == b"\n" else _decode_stream
     try:
-        with sys.stdin.buffer if str(path) == "-" else open_packed(path) as stream:
+        with _stdin() if str(path) == "-" else open_packed(path) as stream:
             for number, line in decode(path, stream, encoding):
                 yield number, line.removeprefix("\ufeff") if number == 1 and not keep_mark else line
     except (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError) as error:
@@ -37,14 +40,20 @@ def numbered_lines(path: Path, encoding: str | None = "utf-8", *, keep_mark: boo
         raise MaskerError(f"cannot read {path}: {error.strerror or error}; give a readable file") from error
 
 
+def _stdin() -> IO[bytes]:
+    if sys.stdin is None or sys.stdin.closed:
+        raise OSError(errno.EBADF, "standard input is closed")
+    return sys.stdin.buffer
+
+
 def open_packed(path: Path, mode: str = "rb") -> IO[bytes]:
     """A file of bytes, packed or not as its ending says."""
-    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
+    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
     return cast(IO[bytes], openers.get(path.suffix.lower(), open)(path, mode))
 
 
 def _decode_lines(path: Path, stream: IO[bytes], encoding: str | None) -> Iterator[tuple[int, str]]:
-    for number, raw in enumerate(stream, 1):
+    for number, raw in enumerate(short_lines(path, stream), 1):
         try:
             line = raw.decode(encoding or "utf-8")
         except UnicodeDecodeError as error:
@@ -60,10 +69,22 @@ def _decode_lines(path: Path, stream: IO[bytes], encoding: str | None) -> Iterat
 def _decode_stream(path: Path, stream: IO[bytes], encoding: str | None) -> Iterator[tuple[int, str]]:
     number = 0
     try:
-        for number, line in enumerate(io.TextIOWrapper(stream, encoding, newline="\n"), 1):
+        for number, line in enumerate(short_lines(path, io.TextIOWrapper(stream, encoding, newline="\n")), 1):
             yield number, line
     except UnicodeError as error:  # it was decoded block by block, so the line is known only roughly
         raise MaskerError(f"{path} is not {encoding} text after line {number}; try another `encoding`") from error
+
+
+def short_lines(path: str | Path, stream: IO[AnyStr]) -> Iterator[AnyStr]:
+    """The lines of a file, none of which may be longer than LINE: memory is bounded by it."""
+    number = 0
+    while line := stream.readline(LINE + 1):
+        number += 1
+        if len(line) > LINE:
+            raise MaskerError(
+                f"{path}, line {number}: it is longer than {LINE >> 20} MB; cut it into lines, one a text"
+            )
+        yield line
 
 
 def _refuse_binary(path: Path, number: int, raw: bytes, encoding: str | None) -> None:

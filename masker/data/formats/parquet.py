@@ -59,6 +59,10 @@ class Parquet(Format, Writer, Table):
         metadata = _pyarrow()[1].ParquetFile(file).metadata
         return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
+    def columns(self, file: Any) -> list[str]:
+        """The names of the columns of an open file."""
+        return list(_pyarrow()[1].ParquetFile(file).schema_arrow.names)
+
     def rows(self, file: Any, group: int, start: int, stop: int) -> list[dict[str, Any]]:
         """Some rows of a row group of an open file."""
         table = _pyarrow()[1].ParquetFile(file).read_row_group(group)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from masker.data.formats.base import Format, LineWriter, Record, Table, default_column, text_of, unknown_column
-from masker.data.formats.decoding import numbered_lines
+from masker.data.formats.decoding import LINE, numbered_lines
 from masker.errors import MaskerError
 
 Numbered = Iterator[tuple[int, str]]  # lines, newlines included, with their numbers in the file
@@ -95,8 +95,11 @@ class Lines(_TextFormat, LineWriter):
         if column is not None:
             hint = "drop `column`, or name it .jsonl, .csv, .tsv or .parquet"
             raise MaskerError(f"{path} is read as plain lines, which have no column '{column}'; {hint}")
-        for _, line in lines:
-            yield as_record(line)
+        for number, line in lines:
+            yield as_record(line, first=number == 1)
+
+    def read(self, path: Path, column: str | None, encoding: str | None) -> Iterator[Record]:
+        return self.parse(path, numbered_lines(path, encoding, keep_mark=True), column)
 
     def line(self, result: Mapping[str, Any], ending: str) -> str:
         return str(result["text"]).translate(_NO_NEWLINE) + ending
@@ -132,7 +135,7 @@ class Csv(_TextTable):
         return _table(path, rows, column, partial(_put_csv, delimiter))
 
     def _rows(self, path: Path, lines: Numbered, delimiter: str) -> Iterator[tuple[int, str, list[str]]]:
-        csv.field_size_limit(2**31 - 1)  # the default, 128 KiB, is shorter than some texts
+        csv.field_size_limit(LINE)  # the default, 128 KiB, is shorter than some texts
         taken: list[str] = []  # the lines of a row
 
         def taking() -> Iterator[str]:
@@ -182,10 +185,11 @@ class Jsonl(_TextTable, LineWriter):
 # -- parts of them -----------------------------------------------------------------------------------------------------
 
 
-def as_record(line: str) -> Record:
-    """A line with its end, taken apart."""
+def as_record(line: str, *, first: bool = False) -> Record:
+    """A line with its end, taken apart, and if it is the first of a file with its byte order mark."""
     text = line.rstrip("\r\n")
-    return Record(text, line[len(text) :])
+    mark = "\ufeff" if first and text.startswith("\ufeff") else ""
+    return Record(text.removeprefix(mark), line[len(text) :], mark=mark)
 
 
 def tsv_rows(lines: Numbered) -> Iterator[tuple[int, list[str]]]:

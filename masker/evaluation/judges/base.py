@@ -7,15 +7,17 @@ Both are saved without pickles, beside a judge.json that tells how good they are
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from masker.data.checked import checked, read_object
 from masker.errors import MaskerError, unknown
 from masker.evaluation.normalise import normalise
+from masker.model.folder import one_line, staged
 from masker.training.settings import LoopSettings
 
 # a new kind is a module and a line here; its class is imported when it is needed
@@ -125,28 +127,27 @@ class Judge(ABC):
     @staticmethod
     def from_pretrained(folder: str | Path) -> "Judge":
         """Load a judge that `save_pretrained` wrote; nothing in it can run code."""
-        folder = Path(folder)
+        folder = Path(folder).expanduser()
         if not (folder / CARD).is_file():
             raise MaskerError(f"no judge at {folder}: it has no {CARD}; make one with 'masker judge fit'")
         if not (folder / WEIGHTS).is_file():
             raise MaskerError(f"the judge at {folder} has no {WEIGHTS}; fit it again (pickles are not read)")
-        try:
-            values = json.loads((folder / CARD).read_text("utf-8"))
-            card = Card(**{**values, "domains": tuple(values["domains"])})
-            loader = _kind(card.kind)._load
-        except (ValueError, TypeError, KeyError) as error:
-            raise MaskerError(f"{folder / CARD} is not the card of a judge ({error}); fit it again") from error
-        judge = loader(folder)
-        judge.card = card
+        card = checked(Card, read_object(folder / CARD), folder / CARD)
+        with one_line(f"cannot load the judge at {folder}"):
+            judge = _kind(card.kind)._load(folder)
+        judge.card = replace(card, domains=tuple(card.domains))
+        if (outputs := judge._log_probs([""]).shape[1]) != len(card.domains):
+            raise MaskerError(
+                f"{folder} tells {outputs} domains apart, but {CARD} names {len(card.domains)}; fit it again"
+            )
         return judge
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write the judge to a folder; the card comes last, so that half a judge is not taken for one."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / CARD).unlink(missing_ok=True)
-        self._save(folder)
-        (folder / CARD).write_text(json.dumps(asdict(self.card), indent=2, ensure_ascii=False) + "\n", "utf-8")
+        folder = Path(folder).expanduser()
+        with one_line(f"cannot save the judge in {folder}"), staged(folder) as stage:
+            self._save(stage)
+            (stage / CARD).write_text(json.dumps(asdict(self.card), indent=2, ensure_ascii=False) + "\n", "utf-8")
 
     @property
     def kind(self) -> str:

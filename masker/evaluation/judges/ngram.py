@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from masker.data.checked import check_kind
+from masker.errors import MaskerError
 from masker.evaluation.judges.base import WEIGHTS, Judge, Labelled, OnStep, Training
 
 VOCABULARY = "vocabulary.json"
@@ -53,8 +55,14 @@ class NgramJudge(Judge):
     def _load(cls, folder: Path) -> Judge:
         from safetensors.numpy import load_file
 
-        tensors = load_file(folder / WEIGHTS)
-        return cls(json.loads((folder / VOCABULARY).read_text("utf-8")), tensors["weights"], tensors["bias"])
+        tensors, path = load_file(folder / WEIGHTS), folder / VOCABULARY
+        vocabulary, weights, bias = json.loads(path.read_text("utf-8")), tensors["weights"], tensors["bias"]
+        check_kind("the vocabulary", vocabulary, list[str], path)
+        if weights.shape != (len(vocabulary), *bias.shape) or bias.ndim != 1 or not np.isfinite(weights).all():
+            raise MaskerError(f"{path} and {WEIGHTS} do not belong together; fit the judge again")
+        if len({*vocabulary}) != len(vocabulary):
+            raise MaskerError(f"{path} has an n-gram twice; fit the judge again")
+        return cls(vocabulary, weights, bias)
 
     def _save(self, folder: Path) -> None:
         from safetensors.numpy import save_file

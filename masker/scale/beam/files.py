@@ -13,6 +13,7 @@ from apache_beam.runners.runner import PipelineState
 
 from masker.errors import MaskerError
 from masker.scale.beam import EditTexts
+from masker.scale.beam.running import one_line_of_beam, quiet
 from masker.scale.beam.storage import BeamFiles
 from masker.scale.blocks import Block
 from masker.scale.job import Job
@@ -65,7 +66,7 @@ def run(
     begun = Run.begin(job, inputs, output, BeamFiles(), **rest)
     counts: dict[str, int] = {}
     if begun.todo:
-        with _worker_deaths(on_death):
+        with _worker_deaths(on_death), one_line_of_beam(), quiet(options):
             pipeline = beam.Pipeline(options=pipeline_options)
             fields = {name: value for name, value in vars(job).items() if name != "options"}
             edit = EditTexts(device=device, **fields, **job.options)

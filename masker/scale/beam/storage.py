@@ -1,12 +1,13 @@
 """The files of a run, by Beam's own file systems: gs://, s3://, azfs://, hdfs:// and what else it has."""
 
+import os
 import uuid
 from contextlib import suppress
 from typing import IO
 
 from apache_beam.io.filesystems import FileSystems
 
-from masker.scale.storage import Stored
+from masker.scale.storage import UNPACK, Stored
 
 
 class BeamFiles:
@@ -14,6 +15,10 @@ class BeamFiles:
         return [Stored(file.path, file.size_in_bytes) for file in FileSystems.match([pattern])[0].metadata_list]
 
     def open(self, path: str) -> IO[bytes]:
+        ending = os.path.splitext(path)[1].lower()
+        if ending in UNPACK:  # Beam takes half of a packed file for all of it
+            unpacked: IO[bytes] = UNPACK[ending](FileSystems.open(path, compression_type="uncompressed"))
+            return unpacked
         file: IO[bytes] = FileSystems.open(path)
         return file
 

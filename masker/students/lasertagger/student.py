@@ -16,7 +16,7 @@ import torch
 
 from masker.core.runtime import to_numpy
 from masker.core.vocabulary import Vocabulary
-from masker.errors import MaskerError
+from masker.errors import MaskerError, check_number
 from masker.students.base import Pair, StudentSettings
 from masker.students.lasertagger.network import TagExamples, Tagger
 from masker.students.lasertagger.rows import Row, pieces_of, rows_of
@@ -52,6 +52,7 @@ class LaserTagger(Tagging, TorchStudent):
     ) -> "LaserTagger":  # fmt: skip
         require("phrases", phrases, at_least=0)
         require("rounds", rounds, above=0)
+        check_number(keep_bias=keep_bias)
         split = [(tokens(pair.source), tokens(pair.target)) for pair in pairs]
         alignments = [align(*both) for both in split]
         tags = TagSet(phrase_vocabulary(alignments, phrases))
