@@ -75,4 +75,4 @@ def test_terms_to_keep(masker: Masker) -> None:
     (pattern,) = patterns("none", ["terrible", "cold food"], standard=True)
     some = ["The Terrible cold food was bad.", "terrible, terrible cold food"]
     for rewrite in masker.edit(some, to="positive", protect="none", keep=["terrible", "cold food"]):
-        assert pattern.findall(rewrite.text) == pattern.findall(rewrite.source)
+        assert pattern.pattern.findall(rewrite.text) == pattern.pattern.findall(rewrite.source)

@@ -1,18 +1,16 @@
 """Every metric for one or more directions of rewriting, with intervals, as one report."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from masker.data.formats import format_of, read_lines, read_records
-from masker.data.formats.text import Jsonl, json_object
 from masker.errors import MaskerError, unknown
 from masker.evaluation.acceptability import acceptability_tally
 from masker.evaluation.acceptability import load as load_critic
+from masker.evaluation.direction import Direction as Direction
 from masker.evaluation.fluency import LanguageModel, fluency_tally, load_language_model
 from masker.evaluation.normalise import normalise
 from masker.evaluation.tally import Figure, Tally, mean, ratio, resampling
@@ -47,61 +45,6 @@ class StyleJudge(Protocol):
     def dev_accuracy(self) -> float: ...
 
     def predict(self, texts: Sequence[str]) -> list[str]: ...
-
-
-@dataclass(frozen=True)
-class Direction:
-    """Lines of a source, what a system made of them, and the domain it should have reached.
-
-    `references` has one sequence of lines per file; `paper_reference` is the single, raw one that paper_bleu needs.
-    """
-
-    to: str
-    sources: Sequence[str]
-    outputs: Sequence[str]
-    references: Sequence[Sequence[str]] = ()
-    paper_reference: Sequence[str] | None = None
-
-    def __post_init__(self) -> None:
-        if not self.sources:
-            raise MaskerError(f"the source for '{self.to}' is empty; nothing can be scored")
-        named = {"output": self.outputs, "paper reference": self.paper_reference}
-        named |= {f"reference {i}": lines for i, lines in enumerate(self.references, 1)}
-        for name, lines in named.items():
-            if lines is not None and len(lines) != len(self.sources):
-                counts = f"{len(lines)} lines but the source has {len(self.sources)}"
-                raise MaskerError(f"to '{self.to}': the {name} has {counts}; they must agree line by line")
-
-    @classmethod
-    def from_files(
-        cls,
-        *,
-        to: str,
-        source: str | Path,
-        output: str | Path,
-        references: Sequence[str | Path] = (),
-        paper_reference: str | Path | None = None,
-    ) -> "Direction":
-        """The same from UTF-8 files with one text per line; an empty line is an empty text. Of JSONL, as masker edit
-        writes it, the column `text` is read.
-        """
-        paper = None if paper_reference is None else read_lines(paper_reference)
-        sources, outputs = _texts(source), _texts(output)
-        pairs = list(zip(sources, outputs, strict=False))
-        if pairs and all(line.startswith(f"{before}\t") for before, line in pairs):
-            hint = "as masker edit --format tsv writes them; give the rewrites alone"
-            raise MaskerError(f"{output} has two columns, {hint}")
-        return cls(to, sources, outputs, [_texts(path) for path in references], paper)
-
-
-def _texts(path: str | Path) -> list[str]:
-    if isinstance(format_of(path), Jsonl):
-        return [record.text for record in read_records(path)]
-    lines = read_lines(path)
-    with suppress(ValueError):
-        if lines and {"source", "text"} <= json_object(lines[0]).keys():
-            raise MaskerError(f"{path} has JSON in its lines, as masker edit --format jsonl writes it; name it .jsonl")
-    return lines
 
 
 @dataclass(frozen=True)

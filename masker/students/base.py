@@ -165,7 +165,8 @@ def read_card(folder: Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
     fields, where = read_object(folder / CARD), folder / CARD
     if (found := fields.pop("format", None)) != FORMAT:
         raise MaskerError(f"{where} has format {found}, this version reads {FORMAT}")
-    said = checked(StudentFile, fields, where)
+    own = () if fields.get("kind") in KINDS else None  # kinds that were added may have fields of their own
+    said = checked(StudentFile, fields, where, others=own)
     known = {name: value for name, value in fields.items() if name not in ("kind", "card")}
     return said.kind, known, said.card
 

@@ -8,6 +8,7 @@ from conftest import make_model, make_task
 
 from masker.baselines.infilling import MaskAndInfill, _runs
 from masker.core.edits import apply_edits
+from masker.core.matching import Pattern
 from masker.core.padding import mask_spans
 from masker.core.spans import Span
 from masker.core.task import Task
@@ -71,7 +72,7 @@ def test_texts_do_not_mind_their_company(task: Task) -> None:
 
 
 def test_what_is_protected_stays(task: Task) -> None:
-    protected = make_task(make_model("bert", seed=4), protect=(re.compile("terrible"),))
+    protected = make_task(make_model("bert", seed=4), protect=(Pattern(re.compile("terrible")),))
     (rewrite,) = editor(protected, "terrible", ".").edit(["the food was terrible ."])
     assert rewrite.text == "the food was terrible ."
 

@@ -230,6 +230,7 @@ def test_no_space_for_the_model(masker: Cli, base: Path, here: Path) -> None:
     assert not list((here / "model" / "checkpoints").glob("*"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(base: Path, masker: Cli, here: Path) -> None:
     arguments = [
         "fit",
