@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from safetensors import safe_open
@@ -16,8 +17,11 @@ from masker.model.packed import pack_table, stored_names, unpack
 class Weights(Mapping[str, np.ndarray]):
     """Weights by name, in float32, those of the style classifier as `style.NAME`; packed matrices are flat.
 
-    Nothing is kept: what is asked for twice is read twice.
+    Nothing is kept: what is asked for twice is read twice, unless somebody in this process still has it. So a model,
+    its student and its critic share one table of embeddings; nobody may write into it.
     """
+
+    _alive: ClassVar[WeakValueDictionary[tuple[Any, ...], np.ndarray]] = WeakValueDictionary()
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._packed = folder, (folder / PACKED).is_file()
@@ -45,7 +49,16 @@ class Weights(Mapping[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         with one_line(f"cannot load the model '{self._folder}'"):
-            return unpack(name, self._stored, self._read)
+            found = self._alive.get((*self._version, name))
+            if found is None:
+                found = self._alive[*self._version, name] = unpack(name, self._stored, self._read)
+            return found
+
+    @cached_property
+    def _version(self) -> tuple[Any, ...]:
+        """What the files are known by: another model may come to the same folder."""
+        paths = [*weight_files(self._folder), self._folder / STYLE]
+        return tuple((str(path), path.stat().st_mtime_ns, path.stat().st_ino) for path in paths if path.is_file())
 
     def parts(self, name: str, columns: int) -> dict[str, np.ndarray]:
         """A table of embeddings as it is packed, whether it is stored so or not: `0.high`, `0.low`, `0.scale` ..."""
