@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from masker.cli import app
-from masker.model.folder import READER, STUDENT
+from masker.model.folder import CRITIC, READER, STUDENT
 
 
 @app.command()
@@ -38,10 +38,11 @@ def info(
 
 
 def _parts(folder: Path | None) -> Iterator[tuple[str, str]]:
-    """What is known of the student and the reader in a model's folder."""
+    """What is known of the student, the reader and the critic in a model's folder."""
     if folder is not None:
         yield from _student(folder / STUDENT)
         yield from _reader(folder / READER)
+        yield from _critic(folder / CRITIC)
 
 
 def _other(folder: Path) -> Iterator[tuple[str, str]]:
@@ -51,6 +52,7 @@ def _other(folder: Path) -> Iterator[tuple[str, str]]:
 
     yield from _student(folder)
     yield from _reader(folder)
+    yield from _critic(folder)
     if (folder / CARD).is_file():
         card = checked(Card, read_object(folder / CARD), folder / CARD)
         yield "judge", f"{card.kind}, of {', '.join(card.domains)}"
@@ -84,3 +86,15 @@ def _reader(folder: Path) -> Iterator[tuple[str, str]]:
             scores = made["scores"]
             told = f", tells {scores['told_apart']:.1f} % of held-out texts apart" if scores else ""
             yield "reader", f"{made['base']}, {made['parameters'] / 1e6:.1f}M parameters{told}"
+
+
+def _critic(folder: Path) -> Iterator[tuple[str, str]]:
+    """What is known of a critic."""
+    from masker.model.critic import CriticCard, is_critic
+    from masker.model.folder import one_line
+
+    if is_critic(folder):
+        card = CriticCard.read(folder)
+        with one_line(f"cannot read the card of the critic in {folder}"):
+            told = f"taught by {card.made['ratings']:,} ratings"
+            yield "critic", f"of rewrites to {', '.join(card.domains)}; {told}"

@@ -34,3 +34,9 @@ def test_a_missing_file_is_named(fails: Fails, fitted: Path, tmp_path: Path, nam
     error = fails("info", folder)
     assert name in error
     assert str(folder) in error
+
+
+def test_the_embedded_model_has_a_student_and_a_critic(masker: Cli) -> None:
+    told = masker("info").out
+    assert "lasertagger" in told
+    assert "of rewrites to civil, negative, positive; taught by" in told
