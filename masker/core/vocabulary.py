@@ -17,7 +17,7 @@ from masker.errors import MaskerError
 
 _CHUNK = re.compile(r"\S+")
 _UNUSED = re.compile(r"[\[<|]*unused[_-]?(token)?[_-]?\d+[\]>|]*", re.IGNORECASE)
-_REMEMBERED = 1_000_000  # chunks, words and infills: memory stays bounded whatever is read
+_REMEMBERED = 100_000  # chunks, words and infills: memory stays bounded whatever is read
 _FEW = 8  # words of a chunk: one with more, of a script without spaces, does not come again
 
 Pieces = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]  # of a word, and their offsets
