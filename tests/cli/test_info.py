@@ -37,6 +37,6 @@ def test_a_missing_file_is_named(fails: Fails, fitted: Path, tmp_path: Path, nam
 
 
 def test_the_embedded_model_has_a_student_and_a_critic(masker: Cli) -> None:
-    told = masker("info").out
+    told = masker("info").out.decode()
     assert "lasertagger" in told
     assert "of rewrites to civil, negative, positive; taught by" in told
