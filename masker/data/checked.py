@@ -26,6 +26,14 @@ def read_object(path: Path) -> dict[str, Any]:
     return found
 
 
+def read_versioned(path: Path, version: int) -> dict[str, Any]:
+    """The same of a file that says which `format` it has, without that."""
+    found = read_object(path)
+    if (said := found.pop("format", None)) != version:
+        raise MaskerError(f"{path} has format {said}, this version reads {version}")
+    return found
+
+
 def checked(cls: type[T], values: Mapping[str, Any], where: object, *, others: Collection[str] | None = ()) -> T:
     """A dataclass made of what JSON gave, with all types as they should be; `where` is the file.
 

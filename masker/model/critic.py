@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from masker.core.vocabulary import Vocabulary
-from masker.data.checked import checked, read_object
+from masker.data.checked import checked, read_versioned
 from masker.errors import MaskerError
 from masker.model.folder import CRITIC_CARD
 from masker.model.weights import Weights
@@ -44,10 +44,8 @@ class CriticCard:
     def read(cls, folder: Path) -> "CriticCard":
         if not is_critic(folder):
             raise MaskerError(f"{folder} holds no critic ({CRITIC_CARD} is missing); make one with masker critic")
-        fields, where = read_object(folder / CRITIC_CARD), folder / CRITIC_CARD
-        if (found := fields.pop("format", None)) != _FORMAT:
-            raise MaskerError(f"{where} has format {found}, this version reads {_FORMAT}")
-        card = checked(cls, fields, where)
+        where = folder / CRITIC_CARD
+        card = checked(cls, read_versioned(where, _FORMAT), where)
         if card.scale <= 0:
             raise MaskerError(f"{where}: 'scale' is {card.scale}; it has to be above 0")
         return replace(card, domains=tuple(card.domains))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from masker.core.prose import as_written
-from masker.data.checked import checked, read_object
+from masker.data.checked import checked, read_versioned
 from masker.errors import MaskerError, check_whole, unknown
 from masker.model.causal import CausalVocabulary
 from masker.model.folder import READER_CARD
@@ -28,10 +28,8 @@ class ReaderCard:
     def read(cls, folder: Path) -> "ReaderCard":
         if not is_reader(folder):
             raise MaskerError(f"{folder} holds no reader ({READER_CARD} is missing); make one with masker reader")
-        fields, where = read_object(folder / READER_CARD), folder / READER_CARD
-        if (found := fields.pop("format", None)) != _FORMAT:
-            raise MaskerError(f"{where} has format {found}, this version reads {_FORMAT}")
-        card = checked(cls, fields, where)
+        where = folder / READER_CARD
+        card = checked(cls, read_versioned(where, _FORMAT), where)
         return replace(card, domains=tuple(card.domains))
 
     def __post_init__(self) -> None:

@@ -47,7 +47,7 @@ class SearchSettings:
     reader_odds: float = 2.0
     reader_margin: float = 3.0
     reader_kept: float = 20.0
-    # with a critic (`search.confidence`)
+    # with a critic (`search.confidence`): of dev lines 65 % had an acceptable draft chosen with 8, 59 % with 0
     critic: float = 8.0
     critic_drafts: int = 6  # of a segment, that it reads
     critic_least: float = 0.5  # what the student writes stands if it is at least so probably accepted
@@ -57,8 +57,9 @@ class SearchSettings:
             check_number(**{knob.name: getattr(self, knob.name)})
         if not 0 < self.strength < 1:
             raise MaskerError(f"`strength` is {self.strength}: it is a probability, so between 0 and 1")
-        if not 0 <= self.convinced < 1:
-            raise MaskerError(f"`convinced` is {self.convinced}: it is a probability, from 0 up to 1")
+        for name in ("convinced", "critic_least"):
+            if not 0 <= getattr(self, name) < 1:
+                raise MaskerError(f"`{name}` is {getattr(self, name)}: it is a probability, from 0 up to 1")
         check_whole(1, max_edits=self.max_edits, reader_drafts=self.reader_drafts, critic_drafts=self.critic_drafts)
 
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from masker.core.edits import Rewrite
 from masker.core.runtime import Pending
-from masker.data.checked import checked, read_object
+from masker.data.checked import checked, read_versioned
 from masker.errors import MaskerError, check_whole, unknown
 from masker.runtime.reader import Reader
 from masker.training.progress import Report
@@ -162,9 +162,8 @@ class Student(ABC):
 
 def read_card(folder: Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """What student.json says: the kind, its fields, and what is told of how the student was made."""
-    fields, where = read_object(folder / CARD), folder / CARD
-    if (found := fields.pop("format", None)) != FORMAT:
-        raise MaskerError(f"{where} has format {found}, this version reads {FORMAT}")
+    where = folder / CARD
+    fields = read_versioned(where, FORMAT)
     own = () if fields.get("kind") in KINDS else None  # kinds that were added may have fields of their own
     said = checked(StudentFile, fields, where, others=own)
     known = {name: value for name, value in fields.items() if name not in ("kind", "card")}
