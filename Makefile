@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 LIGHT := $(VENV)/.light
 READY := $(VENV)/.ready
+DOCS := $(VENV)/.docs
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-all lint golden clean
+.PHONY: demo test test-all lint golden docs clean
 
 demo: $(LIGHT)
 	@$(BIN)/python examples/demo.py
@@ -15,8 +16,8 @@ test: $(READY) lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=
 	@$(BIN)/python .ci/branches.py masker/core 95
 
-# with those that take minutes, such as the installation of the wheel alone
-test-all: $(READY) lint
+# with those that take minutes: the installation of the wheel alone, every code block of the documents, the site
+test-all: $(READY) $(DOCS) lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m ''
 
 lint: $(READY)
@@ -29,6 +30,11 @@ lint: $(READY)
 golden: $(READY)
 	MASKER_GOLDEN=all $(BIN)/python -m pytest tests/test_golden_rewrites.py
 
+# the documents as a site, in site/; after the installation without network
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
 # what editing needs; torch and the rest come with $(READY)
 $(LIGHT): pyproject.toml constraints.txt
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
@@ -39,5 +45,9 @@ $(READY): $(LIGHT)
 	$(INSTALL) -e '.[dev]'
 	@touch $@
 
+$(DOCS): $(LIGHT)
+	$(INSTALL) -e '.[docs]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .coverage
