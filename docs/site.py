@@ -32,7 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     theirs = [file for file in files if not str(file.abs_src_path).startswith(str(ROOT / "docs"))]
     pages = {path for path in tracked("*.md") if not (path.startswith((".", "tests/")) or ".template" in path)}
     linked = {path for page in pages for path in targets(page)} - pages
-    ours = [_file(path, config) for path in sorted(pages | linked)]
+    ours = [_file(path, config) for path in [*sorted(pages | linked), *(f"docs/{name}" for name in config.extra_css)]]
     texts = {PYTHON: python_page(), **{f"docs/reference/{verb}.md": page for verb, page in verb_pages().items()}}
     made = [File.generated(config, path, content=text) for path, text in texts.items()]
     for file in [*ours, *made]:  # docs/scale.md is scale.html

@@ -34,11 +34,7 @@ if TYPE_CHECKING:  # ONNX Runtime does without torch
 
 
 class Masker:
-    """Rewrites text from one domain to another.
-
-    >>> masker = Masker.from_pretrained()
-    >>> masker.edit("the food was terrible .", to="positive").text
-    """
+    """Rewrites text from one domain to another: `Masker.from_pretrained().edit("Bland soup.", to="positive")`."""
 
     def __init__(
         self,

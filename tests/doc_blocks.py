@@ -10,7 +10,7 @@
     <!-- file: review.md -->    the block is written to that file; a text inside of the comment is, too, but not shown
     <!-- setup: COMMAND -->     what is run before, without being shown
     <!-- exit: 1 -->            the exit code of the command
-    <!-- not run: REASON -->    REASON is one of those in tests/test_docs.py
+    <!-- not run: REASON -->    REASON is one of those in CONTRIBUTING.md
     <!-- not run: REASON; instead: COMMAND -->    what is run in its place, so that later blocks find what they need
 """
 

@@ -1,48 +1,24 @@
-"""README.md and docs/: every code block is run and compared with what the page says it prints, or listed here."""
+"""README.md and docs/: every code block is run and compared with what the page says it prints, or it is listed."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from doc_blocks import READ, ROOT, RUN, SHOWN, Block, Runner, blocks_of, pages, typed
 
-REASONS = {
-    "cluster": "needs a cluster or an account at a provider",
-    "corpora": "needs the corpora of MASKER_DATA, and minutes to hours",
-    "download": "installs packages or fetches a model; no network in tests (the wheel's installation is tested apart)",
-    "docker": "needs a Docker engine; tests/test_docker.py runs the steps of the Dockerfile without one",
-    "minutes": "fits a model for minutes; a smaller run stands in for it where later blocks need its files",
-    "person": "waits for a person, or runs until it is ended",
-    "spark": "needs Java and 430 MB of packages; tests/scale/test_spark.py runs it where they are",
-}
-# page, reason: how many blocks. Whoever adds one adds it here.
-NOT_RUN = {
-    ("README.md", "download"): 1,
-    ("README.md", "minutes"): 1,
-    ("docs/checking.md", "person"): 1,
-    ("docs/confidence.md", "minutes"): 1,
-    ("docs/fitting.md", "minutes"): 2,
-    ("docs/languages.md", "download"): 1,
-    ("docs/languages.md", "minutes"): 1,
-    ("docs/page.md", "person"): 1,
-    ("docs/paper.md", "corpora"): 5,
-    ("docs/reader.md", "download"): 3,
-    ("docs/scale.md", "cluster"): 4,
-    ("docs/scale.md", "download"): 1,
-    ("docs/scale.md", "spark"): 2,
-    ("docs/serving.md", "docker"): 1,
-    ("docs/serving.md", "download"): 1,
-    ("docs/serving.md", "person"): 2,
-    ("docs/students.md", "minutes"): 1,
-}
 QUICK = ("README.md",)
 ALL = {page: blocks_of(page, (ROOT / page).read_text("utf-8")) for page in pages()}
 
 
+def not_run() -> dict[tuple[str, str], int]:
+    """The list in CONTRIBUTING.md, of reasons and pages: how many blocks each."""
+    rows = re.findall(r"^\| `(\w+)` \| .*? \| (.*?) \|$", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    return {(page, why): int(count) for why, where in rows for page, count in re.findall(r"(\S+) (\d+)", where)}
+
+
 def test_every_block_is_run_or_listed() -> None:
-    found = Counter((b.page, b.reason) for blocks in ALL.values() for b in blocks if b.reason)
-    assert {reason for _, reason in found} <= set(REASONS)
-    assert dict(found) == NOT_RUN
+    assert Counter((b.page, b.reason) for blocks in ALL.values() for b in blocks if b.reason) == not_run()
     for block in (block for blocks in ALL.values() for block in blocks):
         assert block.language in (*RUN, *READ, *SHOWN), f"{block}: nothing is known of {block.language}"
 
