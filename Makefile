@@ -33,7 +33,7 @@ golden: $(READY)
 # the documents as a site, in site/; after the installation without network
 docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "open site/index.html"
+	@echo "site/index.html is there; with its search: python -m http.server --directory site"
 
 # what editing needs; torch and the rest come with $(READY)
 $(LIGHT): pyproject.toml constraints.txt

@@ -6,7 +6,6 @@ command line at every build, and cannot be stale.
 """
 
 import re
-import subprocess
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -17,6 +16,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"\[([^][]*)\]\(([^)#\s:]+)(#[^)\s]*)?\)")  # of Markdown, to a file: no scheme, no mere anchor
+ROOMS = ("docs", "examples", "experiments", "benchmarks", "masker")
 PYTHON = "docs/reference/python.md"
 
 
@@ -30,9 +30,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Files of the repository instead of those of docs/ alone: every page, and whatever pages link to."""
     theirs = [file for file in files if not str(file.abs_src_path).startswith(str(ROOT / "docs"))]
-    pages = {path for path in tracked("*.md") if not (path.startswith((".", "tests/")) or ".template" in path)}
-    linked = {path for page in pages for path in targets(page)} - pages
-    ours = [_file(path, config) for path in [*sorted(pages | linked), *(f"docs/{name}" for name in config.extra_css)]]
+    linked = {path for page in pages() for path in targets(page)}
+    ours = [_file(path, config) for path in sorted(pages() | linked | {"docs/site.css"})]
     texts = {PYTHON: python_page(), **{f"docs/reference/{verb}.md": page for verb, page in verb_pages().items()}}
     made = [File.generated(config, path, content=text) for path, text in texts.items()]
     for file in [*ours, *made]:  # docs/scale.md is scale.html
@@ -53,11 +52,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return LINK.sub(resolved, markdown)
 
 
-def tracked(pattern: str) -> list[str]:
-    """Files that git knows or would add: no build folders, no runs."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", pattern]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return [path for path in done.stdout.splitlines() if (ROOT / path).is_file()]
+def pages() -> set[str]:
+    """All Markdown of the repository but that of build folders, runs and tests."""
+    found = [*ROOT.glob("*.md"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.md"))]
+    return {path.relative_to(ROOT).as_posix() for path in found if ".template" not in path.name}
 
 
 def targets(page: str) -> list[str]:
