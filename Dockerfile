@@ -4,7 +4,7 @@
 # tests/test_docker.py runs the steps below without an engine: keep to FROM, WORKDIR, COPY, ENV, RUN, USER and the like.
 FROM python:3.12-slim AS build
 WORKDIR /src
-COPY pyproject.toml constraints.txt README.md LICENSE NOTICE ./
+COPY pyproject.toml constraints.txt README.md LICENSE NOTICE masker-nlp.cdx.json ./
 COPY masker masker
 RUN python -m venv /opt/masker
 RUN /opt/masker/bin/python -m pip install --no-cache-dir --disable-pip-version-check -c constraints.txt ".[serve]"

@@ -1,42 +1,25 @@
 """The wheel alone, in an environment of its own, does what the README's quick start shows."""
 
-import os
+import json
 import re
 import subprocess
-import sys
-import venv
+import zipfile
 from pathlib import Path
 
 import pytest
+from installed import ROOT, Installed, build, interpreter, lowest
 
-ROOT = Path(__file__).parents[1]
 LIMIT_MB = {"wheel": 46, "installed": 300}
 
 
-class Installed:
-    """An environment with the wheel and what it depends on, and nothing else."""
-
-    def __init__(self, folder: Path) -> None:
-        pip = ["-m", "pip", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([sys.executable, *pip, "wheel", "--no-deps", "-w", folder, ROOT], check=True)
-        (self.wheel,) = folder.glob("*.whl")
-        venv.create(folder / "venv", with_pip=True)
-        self.bin = folder / "venv" / "bin"
-        options = ["install", "--no-compile", "-c", ROOT / "constraints.txt", self.wheel]
-        subprocess.run([self.bin / "python", *pip, *options], check=True)
-
-    def run(self, *command: str, stdin: str = "") -> str:
-        """From elsewhere, and without a home to write to."""
-        env = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "PYTHONDONTWRITEBYTECODE": "1"}
-        command = (str(self.bin / command[0]), *command[1:])
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, env=env, cwd="/", check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    return Installed(tmp_path_factory.mktemp("light"))
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return Installed(tmp_path_factory.mktemp("light"), wheel)
 
 
 @pytest.mark.slow
@@ -46,8 +29,8 @@ def test_torch_is_not_there(installed: Installed) -> None:
     assert installed.run("python", "-c", code) == "[]\n"
 
 
-@pytest.mark.slow
-def test_the_quick_start(installed: Installed) -> None:
+def quick_start(installed: Installed) -> None:
+    """The README's first commands, and the same in Python."""
     shown = re.findall(r'\$ echo "(.*?)" \| masker edit --to positive\n(.*)', (ROOT / "README.md").read_text("utf-8"))
     assert shown
     for source, text in shown:
@@ -56,6 +39,38 @@ def test_the_quick_start(installed: Installed) -> None:
     assert "negative (from positive)" in installed.run("masker", "info")
     code = "from masker import Masker; print(Masker.from_pretrained().edit('the worst pizza .', to='positive').text)"
     assert installed.run("python", "-c", code) == "the best pizza .\n"
+
+
+@pytest.mark.slow
+def test_the_quick_start(installed: Installed) -> None:
+    quick_start(installed)
+
+
+@pytest.mark.slow
+def test_the_quick_start_with_the_oldest_packages_that_are_allowed(wheel: Path, tmp_path: Path) -> None:
+    if (python := interpreter("3.11")) is None:
+        pytest.skip("there is no Python 3.11 here, which has all of these")
+    quick_start(Installed(tmp_path, wheel, python=python, constraints=lowest(tmp_path)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_the_quick_start_with_other_pythons(wheel: Path, tmp_path: Path, version: str) -> None:
+    if (python := interpreter(version)) is None:
+        pytest.skip(f"there is no Python {version} here")
+    quick_start(Installed(tmp_path, wheel, python=python))
+
+
+@pytest.mark.slow
+def test_it_carries_its_bill_of_materials(installed: Installed) -> None:
+    """Nothing is installed with it that the bill does not name, in the version that it names."""
+    with zipfile.ZipFile(installed.wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/sboms/masker-nlp.cdx.json")]
+        bill = json.loads(archive.read(name))
+    listed = {part["name"]: part["version"] for part in (*bill["components"], bill["metadata"]["component"])}
+    found = json.loads(installed.run("python", "-m", "pip", "list", "--format=json", "--disable-pip-version-check"))
+    there = {part["name"].lower().replace("_", "-"): part["version"] for part in found}
+    assert listed == {name: version for name, version in there.items() if name not in ("pip", "setuptools")}
 
 
 @pytest.mark.slow

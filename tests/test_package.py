@@ -1,12 +1,19 @@
 """What the distribution is made of: one version, complete metadata, licence files, optional parts."""
 
+import json
 import re
+import subprocess
+import sys
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
+
+import pytest
 
 import masker
 
 ROOT = Path(__file__).parent.parent
+BILL = ROOT / "masker-nlp.cdx.json"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 
@@ -34,6 +41,21 @@ def test_what_the_tests_are_run_with_is_pinned() -> None:
     wanted = [*PROJECT["project"]["dependencies"], *(line for lines in extras.values() for line in lines)]
     pinned = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
     assert _names(wanted) - {"masker-nlp"} <= _names(pinned)
+
+
+def test_the_bill_of_materials_has_the_pinned_versions() -> None:
+    """What `make sbom` writes now is what is there, and the wheel carries it."""
+    assert PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["sbom-files"] == [BILL.name]
+    bill = json.loads(BILL.read_text("utf-8"))
+    assert bill["metadata"]["component"]["version"] == masker.__version__
+    listed = {part["name"]: part["version"] for part in bill["components"]}
+    assert _names(PROJECT["project"]["dependencies"]) <= listed.keys()
+    pinned = {line.lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines()}
+    assert {f"{name}=={version}" for name, version in listed.items()} <= pinned
+    if any(version(name) != number for name, number in listed.items()):
+        pytest.skip("other versions than the pinned ones are installed")
+    script = [sys.executable, ROOT / ".ci" / "sbom.py"]
+    assert subprocess.run(script, check=True, capture_output=True, text=True).stdout == BILL.read_text("utf-8")
 
 
 def test_extras_that_errors_name_can_be_installed() -> None:
