@@ -68,7 +68,11 @@ class Spacing:
 @lru_cache(maxsize=1024)
 def _spacing(source: str, usual: tuple[tuple[str, str], ...]) -> Spacing:
     gaps = _gaps(source, split_words(source))
+    quotes = {"“": "closing"} if "„" in source else {}
+    if _REVERSED.search(source):
+        quotes |= {"»": "opening", "«": "closing"}
     low, high = _counted(gaps)
+    high = {mark: some for mark, some in high.items() if mark not in quotes}  # what was counted is the other side
     seen = [gap for some in high.values() for gap in some]
     balance = sum(1 if gap else -1 for gap in seen)
     clings = low < 0 or (not low and bool(usual or any(gap and not plain(gap) for gap in seen)))
@@ -77,9 +81,6 @@ def _spacing(source: str, usual: tuple[tuple[str, str], ...]) -> Spacing:
     if natural and high:  # each as it is seen; others as the model's texts have them, or as most are seen
         common = _most(seen)
         apart = (dict.fromkeys(_HIGH, common) if common else {}) | apart | {m: _most(s) for m, s in high.items()}
-    quotes = {"“": "closing"} if "„" in source else {}
-    if _REVERSED.search(source):
-        quotes |= {"»": "opening", "«": "closing"}
     return Spacing(natural, apart, quotes, *_between_scripts(gaps) if is_unspaced(source) else ())
 
 

@@ -28,3 +28,12 @@ def test_padded_rows_keep_their_elements(rows: list[list[int]]) -> None:
     assert table.shape == inside.shape
     assert [line[there == 1].tolist() for line, there in zip(table, inside, strict=True)] == rows
     assert not table[inside == 0].any()
+
+
+def test_padding_is_of_whole_numbers_whatever_the_rows_are() -> None:
+    table, inside = padded([[2**40, 7], [5]], -1)
+    assert table.tolist() == [[2**40, 7], [5, -1]]
+    assert inside.tolist() == [[1, 1], [1, 0]]
+    assert table.dtype == inside.dtype == np.int64
+    empty, none = padded([], 0)
+    assert empty.shape == none.shape == (0, 1)

@@ -68,3 +68,23 @@ if child:
 
 def test_one_of_our_own_is_matched_here() -> None:
     assert Pattern(re.compile("a*")).spans("baab") == [(1, 3)]
+
+
+def test_one_process_searches_for_all_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda *a, **kw: begun.append(a) or popen(*a, **kw))
+    for text in map("one {}a".format, range(5)):
+        assert compiled("a").spans(text) == [(len(text) - 1, len(text))]
+    assert len(begun) <= 1
+
+
+def test_a_long_pattern_is_shortened_in_what_is_said() -> None:
+    with pytest.raises(MaskerError, match=r"^'a{57}\.\.\.' is no valid pattern: "):
+        compiled("a" * 61 + "(")
+    with pytest.raises(MaskerError, match=r"^'a{59}\(' is no valid pattern: missing \)"):
+        compiled("a" * 59 + "(")
+    with pytest.raises(MaskerError, match=r"^`protect` is 5; give a pattern as text$"):
+        compiled(5)  # type: ignore[arg-type]
+    with pytest.raises(MaskerError, match=r"^the pattern of `protect` is made for bytes; give one for text$"):
+        compiled(re.compile(b"a"))  # type: ignore[arg-type]

@@ -51,6 +51,24 @@ def test_numbers_and_links_stay() -> None:
     assert rewritten("so", "", from_=None, to="p", score=1.0).text == "so"  # some word has to be left
 
 
+def test_a_word_beside_a_number_may_be_changed() -> None:
+    assert rewritten("10% bad", "10% good", from_=None, to="p", score=1.0).text == "10% good"
+    assert rewritten("bad (10)", "good (10)", from_=None, to="p", score=1.0).text == "good (10)"
+    assert rewritten("see a.b.com! bad", "see a.b.com, bad", from_=None, to="p", score=1.0).text == "see a.b.com, bad"
+
+
+def test_the_first_of_several_that_are_the_same_is_the_one_that_stays() -> None:
+    found = rewritten("so so good", "so good", from_=None, to="p", score=1.0)
+    assert [(edit.start, edit.old) for edit in found.edits] == [(3, "so ")]
+    found = rewritten("good", "good good", from_=None, to="p", score=1.0)
+    assert [(edit.start, edit.new) for edit in found.edits] == [(4, " good")]
+
+
+def test_a_sentence_that_begins_with_a_mark_gets_its_capital_after_it() -> None:
+    assert as_written("( so it was . ) `` no , '' she said .") == '(So it was.) "No," she said.'
+    assert as_written("_ a . b") == "_ A. B"
+
+
 @given(st.text("ab .,!'I\n$1", max_size=30), st.text("ab .,!'I$1", max_size=30))
 def test_edits_lead_from_source_to_text(source: str, written: str) -> None:
     found = rewritten(source, written, from_=None, to="p", score=1.0)

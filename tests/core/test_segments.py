@@ -106,6 +106,38 @@ def test_no_cut_goes_through_what_is_protected() -> None:
             assert passage.text.source[start:end].rstrip() in ("`the food . was it`", ".")
 
 
+def test_the_final_mark_of_a_part_is_protected_with_what_would_come_after_it() -> None:
+    source = "it was bad . we left here\n\n it was good !"
+    found = passages(TASK, source, Unit(sentences=True, longest=4))
+    assert [passage.text.source for passage in found] == ["it was bad .", "we left here", "it was good !"]
+    assert [passage.offset for passage in found] == [0, 13, 28]
+    first, second, third = ([*passage.keep] for passage in found)
+    assert first == [(11, 13)]  # the stop, and the place after it
+    assert second == []  # ends with a word
+    assert third == []  # a text's own final mark is protected anyway
+
+
+def test_what_is_kept_is_told_to_the_parts_that_have_it() -> None:
+    task = make_task(make_model("bert"), protect=(Pattern(re.compile("we|good")),))
+    source = "it was bad ! we left . it was good ."
+    found = passages(task, source, Unit(sentences=True, longest=4))
+    kept = [[passage.text.source[a:b] for a, b in passage.keep] for passage in found]
+    assert kept == [["!"], ["we", "."], ["good"]]
+
+
+def test_a_stop_that_stands_apart_ends_a_sentence_even_after_an_abbreviation() -> None:
+    assert sentences("she saw the dr . He left") == ["she saw the dr .", "He left"]
+    assert sentences("she saw the dr. He left") == ["she saw the dr. He left"]
+
+
+def test_a_text_that_fits_is_one_part() -> None:
+    text = VOCABULARY.read("the food . it was bad .")
+    pieces = len(text.pieces)
+    assert [*split(text, (), Unit(longest=pieces))] == [(0, len(text.words))]
+    assert len([*split(text, (), Unit(longest=pieces - 1))]) == 2
+    assert [*split(VOCABULARY.read(" "), (), Unit())] == []
+
+
 def test_the_shape_of_texts() -> None:
     assert shape(VOCABULARY, ["the food . it was bad .", "we like it .", ""]) == {"sentences": 1.5, "words": 3.7}
     assert shape(VOCABULARY, []) == {"sentences": 0.0, "words": 0.0}

@@ -6,7 +6,7 @@ from conftest import FIGURE_1
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from masker.core.spans import Span, enumerate_spans, protected_words
+from masker.core.spans import Span, enumerate_spans, may_be_edited, protected_words
 from masker.core.text import Text, Word, split_words
 from masker.core.vocabulary import Vocabulary
 
@@ -83,3 +83,25 @@ def test_no_span_holds_or_splits_a_kept_range(data: st.DataObject, source: str, 
         if 0 < span.start == span.stop < len(text.words):
             left, right = text.words[span.start - 1].end, text.words[span.start].start
             assert not any(a < left and right < b for a, b in keep)
+
+
+def test_words_beside_a_kept_range_are_free() -> None:
+    text = read("ab cd.")
+    assert protected_words(text, [(0, 2)]) == [True, False, True]
+    assert protected_words(text, [(2, 3)]) == [False, False, True]  # the space alone
+    assert protected_words(text, [(3, 5)]) == [False, True, True]
+
+
+def test_a_span_of_any_length_may_be_edited_unless_it_holds_or_splits_what_is_kept() -> None:
+    source = "we saw New York today ."
+    text, keep = read(source), matches("New York", source)
+    assert may_be_edited(text, Span(0, 5))
+    assert not may_be_edited(text, Span(0, 6))  # the final mark
+    assert may_be_edited(text, Span(0, 2), keep)
+    assert not may_be_edited(text, Span(1, 3), keep)
+    assert not may_be_edited(text, Span(3, 5), keep)
+    assert may_be_edited(text, Span(4, 5), keep)
+    assert [may_be_edited(text, Span(i, i), keep) for i in range(7)] == [True, True, True, False, True, True, True]
+    assert all(may_be_edited(text, Span(i, i)) for i in range(7))
+    assert not may_be_edited(text, Span(0, 0), [(-1, len(source) + 1)])
+    assert not may_be_edited(text, Span(6, 6), [(-1, len(source) + 1)])

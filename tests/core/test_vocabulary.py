@@ -187,3 +187,53 @@ def test_a_tokenizer_without_mask_or_padding_is_refused() -> None:
 def test_a_slow_tokenizer_is_refused() -> None:
     with pytest.raises(MaskerError, match="no fast tokenizer"):
         Vocabulary(object())
+
+
+def test_what_is_written_like_a_control_token_is_read_as_its_characters(vocabularies: dict[str, Vocabulary]) -> None:
+    v = vocabularies["roberta"]
+    for source in ("<mask>", "see <mask>", "</s>", "<pad>x"):
+        pieces = v.read(source).pieces
+        assert v.tokenizer.unk_token_id not in pieces
+        assert v.infill((), pieces).strip() == source
+
+
+def test_domains_that_come_later_are_known_everywhere(family: str) -> None:
+    v = make_vocabulary(family)
+    before = len(v), len(v.infillable), len(v.continuation)
+    assert before == (before[0],) * 3
+    v.add_domains(["one", "two"])
+    assert len(v) == len(v.infillable) == len(v.continuation) == before[0] + 2
+    assert not v.infillable[v.domain("two")]
+    assert v.domain("one") not in v.read("[domain:one]").pieces
+
+
+def test_bytes_of_one_character_are_joined_with_those_before_them(vocabularies: dict[str, Vocabulary]) -> None:
+    """The same piece adds something else after another one: what is remembered minds what stands before."""
+    v = vocabularies["roberta"]
+    (first, last), (letter,) = v.read("é").pieces, v.read("a").pieces
+    assert v.infill([letter], [first, last]) == "é"
+    assert v.infill([first], [last]) == ""  # it only completes the character that stands there
+    assert v.infill([letter], [last]) == "\ufffd"
+
+
+def test_what_is_read_is_forgotten_when_told() -> None:
+    v = make_vocabulary("bert")
+    one = v.chunk("terrible!", spaced=True)
+    assert v.chunk("terrible!", spaced=True) is one
+    v.infill([], [v.pad])
+    v.forget()
+    assert not v._chunks
+    assert not v._words
+    assert not v._infills
+    assert v.chunk("terrible!", spaced=True) == one
+
+
+def test_a_tokenizer_that_will_not_do() -> None:
+    with pytest.raises(MaskerError, match=r"^object is no fast tokenizer; save it with its tokenizer\.json$"):
+        Vocabulary(object())
+    tokenizer = make_vocabulary("bert").tokenizer
+    tokenizer.mask_token = None
+    with pytest.raises(
+        MaskerError, match=r"^the tokenizer has no mask or no padding token; a padded masked LM needs both$"
+    ):
+        Vocabulary(tokenizer)

@@ -25,7 +25,10 @@ export class Spacing {
   /** By the marks of a text; `usual` are those that the texts of a model set apart, with their white space. */
   constructor(source, usual) {
     const gaps = pairwise(splitWords(source)).map(([[a, b], [c, d]]) => [source.slice(a, b), source.slice(b, c), source.slice(c, d)]);
+    this.quotes = source.includes("„") ? { "“": "closing" } : {};
+    if (REVERSED.test(source)) Object.assign(this.quotes, { "»": "opening", "«": "closing" });
     const [low, high] = counted(gaps);
+    for (const mark of Object.keys(this.quotes)) high.delete(mark); // what was counted is the other side
     const seen = [...high.values()].flat();
     const balance = seen.reduce((sum, gap) => sum + (gap ? 1 : -1), 0);
     const unusual = Object.keys(usual).length > 0;
@@ -38,8 +41,6 @@ export class Spacing {
       const rest = common ? Object.fromEntries([...HIGH].map((mark) => [mark, common])) : {};
       this.apart = { ...rest, ...this.apart, ...Object.fromEntries([...high].map(([mark, some]) => [mark, most(some)])) };
     }
-    this.quotes = source.includes("„") ? { "“": "closing" } : {};
-    if (REVERSED.test(source)) Object.assign(this.quotes, { "»": "opening", "«": "closing" });
     [this.tight, this.mixed] = isUnspaced(source) ? betweenScripts(gaps) : ["", ""];
   }
 
