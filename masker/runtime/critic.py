@@ -50,17 +50,20 @@ class TorchCritic(Critic):
     def __init__(self, network: Any, card: CriticCard, device: "Device" = None) -> None:
         import torch
 
+        from masker.runtime.memory import InParts
+
         super().__init__(card, network.model.vocabulary)
         self.device = torch.device(chosen_device(device))
         on_gpu = self.device.type == "cuda"
         self.network = network.to(self.device, torch.bfloat16 if on_gpu else torch.float32).eval()
-        self.batch_tokens = 65_536 if on_gpu else 1024
+        self.batch_tokens, self._in_parts = 65_536 if on_gpu else 1024, InParts()
 
     def _scores(self, ids: np.ndarray, attention: np.ndarray) -> np.ndarray:
         import torch
 
         with torch.inference_mode():
-            found = self.network(*(torch.from_numpy(array).to(self.device) for array in (ids, attention)))
+            inputs = (torch.from_numpy(array).to(self.device) for array in (ids, attention))
+            (found,) = self._in_parts(lambda *part: (self.network(*part),), *inputs)
             scores: np.ndarray = found[:, 0].float().cpu().numpy()
         return scores
 

@@ -64,19 +64,22 @@ class TorchReader(Reader):
     def __init__(self, model: Any, card: ReaderCard, vocabulary: CausalVocabulary, device: "Device" = None) -> None:
         import torch
 
+        from masker.runtime.memory import InParts
+
         super().__init__(card, vocabulary)
         self.device = torch.device(chosen_device(device))
         on_gpu = self.device.type == "cuda"
         self.model = model.to(self.device, torch.bfloat16 if on_gpu else torch.float32).eval()
-        self.batch_tokens = 32_768 if on_gpu else 1024
+        self.batch_tokens, self._in_parts = 32_768 if on_gpu else 1024, InParts()
 
     def _next(self, ids: np.ndarray) -> np.ndarray:
         import torch
 
         with torch.inference_mode():
             given = torch.from_numpy(ids).to(self.device)
-            found: np.ndarray = next_log_p(self.model, given).cpu().numpy()
-        return found
+            (found,) = self._in_parts(lambda part: (next_log_p(self.model, part),), given)
+            log_p: np.ndarray = found.cpu().numpy()
+        return log_p
 
 
 class OnnxReader(Reader):

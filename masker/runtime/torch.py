@@ -12,10 +12,14 @@ from masker.core.runtime import Array, SlotScores
 from masker.errors import MaskerError
 from masker.model.padded_mlm import PaddedMLM
 from masker.runtime import chosen_device
+from masker.runtime.memory import InParts
 
 
 class TorchRuntime:
-    """Float32 on the CPU, bfloat16 on a GPU unless `exact`; only the masks are projected to the vocabulary."""
+    """Float32 on the CPU, bfloat16 on a GPU unless `exact`; only the masks are projected to the vocabulary.
+
+    A batch that does not fit into the GPU's memory is computed in parts.
+    """
 
     exact = None
     _fused: Any
@@ -40,6 +44,7 @@ class TorchRuntime:
         self.batch_tokens, self.chunk, self.prefetch = 1024, 32, 0
         if gpu:
             self.batch_tokens, self.chunk, self.prefetch = 1 << (19 if _is_large(self.device) else 17), 2048, 1
+        self._in_parts = InParts()
         self._slots = 16_384 if gpu else 1 << 40  # projected to the vocabulary at a time
 
     def to_device(self, array: np.ndarray) -> Tensor:
@@ -54,12 +59,16 @@ class TorchRuntime:
     ) -> SlotScores:
         inputs = [torch.as_tensor(x, device=self.device) for x in (ids, attention, slots, asked)]
         forbidden = None if bias is None else torch.as_tensor(bias, device=self.device)
-        with _on(self.device):
-            hidden = self.model.at(*inputs[:3])  # [B, m, H]
+
+        def scores(ids: Tensor, attention: Tensor, slots: Tensor, asked: Tensor) -> tuple[Tensor, ...]:
+            hidden = self.model.at(ids, attention, slots)  # [B, m, H]
             rows = max(1, self._slots // hidden.shape[1])
-            pairs = zip(hidden.split(rows), inputs[3].split(rows), strict=True)
+            pairs = zip(hidden.split(rows), asked.split(rows), strict=True)
             parts = zip(*(self._scores(h, a, forbidden, top) for h, a in pairs), strict=True)
-            return SlotScores(*(_beside(torch.cat(part), ids) for part in parts))
+            return tuple(map(torch.cat, parts))
+
+        with _on(self.device):
+            return SlotScores(*(_beside(found, ids) for found in self._in_parts(scores, *inputs)))
 
     def _scores(self, hidden: Tensor, asked: Tensor, bias: Tensor | None, top: int) -> tuple[Tensor, Tensor, Tensor]:
         """[B, m, H] -> best and its log p [B, m, top], and log p of what is asked about [B, m, K]."""
@@ -82,7 +91,8 @@ class TorchRuntime:
     def styles(self, ids: Array, attention: Array) -> Array:
         inputs = [torch.as_tensor(x, device=self.device) for x in (ids, attention)]
         with _on(self.device):
-            return _beside(self.model.style_logits(*inputs).float().log_softmax(-1), ids)
+            (found,) = self._in_parts(lambda *part: (self.model.style_logits(*part).float().log_softmax(-1),), *inputs)
+            return _beside(found, ids)
 
 
 def _on(device: torch.device) -> AbstractContextManager[Any]:

@@ -5,7 +5,7 @@ that was killed goes on as if nothing had happened, and several processes see wh
 """
 
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch import Tensor
 from masker.core.padding import IGNORE, Masked
 from masker.errors import MaskerError
 from masker.model.padded_mlm import PaddedMLM, embeddings
+from masker.runtime.memory import OutOfMemory, halved
 from masker.training import checkpoint, loop
 from masker.training.accuracy import span_accuracy, style_accuracy
 from masker.training.examples import EncodedCorpus, segment
@@ -123,6 +124,15 @@ class SpanTask(Task):
         return state
 
     def backward(self, rows: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
+        while True:
+            try:
+                return self._backward(rows, step)
+            except OutOfMemory as error:
+                self.settings = _in_smaller_parts(self.settings, self.accelerator.num_processes, error)
+            self.module.zero_grad()
+            torch.cuda.empty_cache()
+
+    def _backward(self, rows: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
         accelerator, processes = self.accelerator, self.accelerator.num_processes
         batch = torch.from_numpy(rows).to(accelerator.device)
         masked = self._draw(batch, step)
@@ -201,6 +211,16 @@ def _fingerprint(
     shape = f"{model.mlm.config.model_type} of {sum(p.numel() for p in model.parameters())} parameters"
     run = {**asdict(model.settings), **asdict(settings), "data": data, "model": shape, "steps": steps}
     return {name: value for name, value in run.items() if name not in ("workers", "made")}  # they change no weight
+
+
+def _in_smaller_parts(settings: TrainSettings, processes: int, error: Exception) -> TrainSettings:
+    """The same steps, computed in parts of at most half as many rows; processes would have to agree on it."""
+    if processes > 1:
+        remedy = f"raise `accumulate`, which is {settings.accumulate}, or lower `batch_size`"
+        raise MaskerError(f"out of memory with {settings.part(processes)} rows at a time; {remedy}") from error
+    most = halved(settings.part(), "rows of a batch", error)
+    rows = max(size for size in range(1, most + 1) if settings.batch_size % size == 0)
+    return replace(settings, accumulate=settings.batch_size // rows)
 
 
 def _largest(model: PaddedMLM) -> tuple[int, int]:

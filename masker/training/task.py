@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from masker.runtime.memory import OutOfMemory, halved
 from masker.training.device import autocast
 from masker.training.progress import Progress, Score, State
 
@@ -59,12 +60,29 @@ class RowsTask(Task):
         self.module, self.lengths, self.device = module, lengths, device
         self._loss, self._measure = loss, measure
         self._best: dict[str, Tensor] = {}
+        self._fits: int | None = None  # rows at a time; all of them until memory has run out
 
     def backward(self, rows: np.ndarray, step: int) -> tuple[Tensor, int]:
-        with autocast(self.device):
-            loss = self._loss(torch.from_numpy(rows).to(self.device), int(self.lengths[rows].max()))
-        loss.backward()
-        return loss.detach(), int(self.lengths[rows].sum())
+        while True:
+            size = min(self._fits or len(rows), len(rows))
+            try:
+                return self._backward(rows, size), int(self.lengths[rows].sum())
+            except OutOfMemory as error:
+                self._fits = halved(size, "rows of a batch", error)
+            self.module.zero_grad()
+            torch.cuda.empty_cache()
+
+    def _backward(self, rows: np.ndarray, size: int) -> Tensor:
+        """The mean loss of rows, of which so many are computed at a time."""
+        total = torch.zeros((), device=self.device)
+        for k in range(0, len(rows), size):
+            part = rows[k : k + size]
+            with autocast(self.device):
+                loss = self._loss(torch.from_numpy(part).to(self.device), int(self.lengths[part].max()))
+                loss = loss * (len(part) / len(rows))
+            loss.backward()
+            total += loss.detach()
+        return total
 
     def evaluate(self) -> Score | None:
         return self._measure() if self._measure else None

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from masker.errors import MaskerError
+from masker.runtime.memory import OutOfMemory
 from masker.training.loop import Schedule, adamw, set_dropout, teach, warm_up_and_decay
 from masker.training.progress import Progress, Score, State
 from masker.training.settings import LoopSettings
@@ -124,6 +125,37 @@ def test_without_a_measure_the_last_weights_are_kept() -> None:
 def test_training_stops_when_nothing_is_gained() -> None:
     _, state, _ = run([Score(50, 1.0)] * 4, patience=2)
     assert (state.step, state.best_step) == (30, 10)
+
+
+def test_rows_that_do_not_fit_into_memory_are_taken_in_parts(caplog: pytest.LogCaptureFixture) -> None:
+    """With the gradients of the whole batch, and one line for every time that it had to be halved."""
+    torch.manual_seed(0)
+    data, module = torch.randn(11, 3), nn.Linear(3, 1)
+
+    def gradients(most: int) -> tuple[float, Tensor]:
+        def loss(rows: Tensor, longest: int) -> Tensor:
+            if len(rows) > most:
+                module(data).sum().backward()  # what was added before memory ran out must not count
+                raise OutOfMemory("CUDA out of memory")
+            return module(data[rows]).square().mean()
+
+        module.zero_grad()
+        task = RowsTask(module, np.arange(1, 12), loss, None, torch.device("cpu"))
+        value, tokens = task.backward(np.arange(11), 0)
+        assert tokens == 66
+        return float(value), next(module.parameters()).grad.clone()  # type: ignore[union-attr]
+
+    whole, expected = gradients(11)
+    assert not caplog.records
+    for most in (5, 10):
+        loss, found = gradients(most)
+        assert loss == pytest.approx(whole, rel=1e-5)
+        assert torch.allclose(found, expected, rtol=1e-5)
+    assert [record.getMessage() for record in caplog.records] == [
+        "masker: warning: out of memory with 11 rows of a batch at a time; going on with 5"
+    ] * 2
+    with pytest.raises(MaskerError, match=r"^the memory of the GPU is too small for one of the rows of a batch; "):
+        gradients(0)
 
 
 def test_a_loss_that_explodes_is_one_line() -> None:

@@ -11,9 +11,11 @@ from toy import CORPORA
 
 from masker.errors import MaskerError
 from masker.model.padded_mlm import PaddedMLM
+from masker.runtime.memory import OutOfMemory
 from masker.training import accuracy, padded
 from masker.training.examples import EncodedCorpus, encode_corpora
 from masker.training.fit import fit, pretrain
+from masker.training.objective import Objective
 from masker.training.padded import Result, train
 from masker.training.progress import Progress
 from masker.training.settings import TrainSettings
@@ -85,6 +87,32 @@ def test_accumulating_gives_the_loss_of_one_batch(run: Any, tmp_path: Path, doma
         assert b["loss"] == pytest.approx(a["loss"], abs=1e-4)
     for p, q in zip(whole.parameters(), parts.parameters(), strict=True):
         assert torch.allclose(p, q, atol=1e-4)
+
+
+def test_a_batch_that_does_not_fit_into_memory_is_computed_in_parts(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = replace(SHORT, steps=3, eval_every=1, dropout=0.0, precision="fp32", batch_size=24)
+    run("whole", settings)
+    forward = Objective.forward
+
+    def small(self: Objective, masked: Any, whole: Any) -> Any:
+        if len(masked.ids) > 9:
+            raise OutOfMemory("CUDA out of memory")
+        return forward(self, masked, whole)
+
+    monkeypatch.setattr(Objective, "forward", small)
+    run("parts", settings)
+    for a, b in zip(metrics(tmp_path / "whole"), metrics(tmp_path / "parts"), strict=True):
+        assert b["loss"] == pytest.approx(a["loss"], abs=1e-4)
+    said = [record.getMessage() for record in caplog.records if "memory" in record.getMessage()]
+    assert said == [
+        "masker: warning: out of memory with 24 rows of a batch at a time; going on with 12",
+        "masker: warning: out of memory with 12 rows of a batch at a time; going on with 6",
+    ]
+    monkeypatch.setattr(Objective, "forward", lambda *_: (_ for _ in ()).throw(OutOfMemory("CUDA out of memory")))
+    with pytest.raises(MaskerError, match=r"^the memory of the GPU is too small for one of the rows of a batch"):
+        run("none", settings)
 
 
 def test_every_epoch_shows_every_text(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
