@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
 from masker.cli._options import as_flags
-from masker.cli._streams import Ended, prepare, visible
+from masker.cli._streams import Ended, prepare
 from masker.errors import MaskerError, missing
+from masker.show.terminal import Terminal
 
 # which extra of the package brings what is imported
 _EXTRAS = {
@@ -112,7 +112,7 @@ def _verb(arguments: list[str]) -> Any:
 
 def _leave(message: str | None, code: int) -> None:
     if message is not None:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(visible(f"masker: {message}"), markup=False)
+        Terminal(stderr=True, highlight=False, soft_wrap=True).print(f"masker: {message}", markup=False)
     try:
         sys.stdout.flush()
     except OSError:  # Python would try it again, and complain

@@ -13,7 +13,6 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from masker.cli import app
 from masker.cli._options import as_flags
 from masker.cli._output import err
-from masker.cli._streams import visible
 
 if TYPE_CHECKING:
     from masker.core.edits import Rewrite
@@ -33,8 +32,7 @@ class Failures:
     def note(self, number: int, why: str) -> None:
         self.count += 1
         if self.count <= TOLD:
-            said = visible(f"masker: {self.name(number)}: {as_flags(why, _command())}")
-            err.print(said, markup=False, soft_wrap=True)
+            err.print(f"masker: {self.name(number)}: {as_flags(why, _command())}", markup=False, soft_wrap=True)
 
     def end(self) -> None:
         self.tell()

@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO, cast
 
-from rich.console import Console
-
 from masker.cli._streams import Visible
 from masker.data.output import replacing
 from masker.errors import unknown
+from masker.show.terminal import Terminal
 
 MAIN = os.environ.get("RANK") in (None, "", "0")  # of several processes that accelerate starts, one speaks
-err = Console(stderr=True, highlight=False, quiet=not MAIN)
+err = Terminal(stderr=True, highlight=False, quiet=not MAIN)
 
 
 @contextmanager

@@ -7,13 +7,7 @@ import sys
 from types import FrameType
 from typing import Any, TextIO, cast
 
-# what would move the cursor, colour the screen or worse; tabs and ends of lines are text
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), 11, 12, *range(14, 32), *range(127, 160))}
-
-
-def visible(text: str) -> str:
-    """A text for a terminal, with control characters as their numbers: it may come from anywhere."""
-    return text if text.isprintable() else text.translate(_CONTROLS)
+from masker.show.terminal import visible
 
 
 class Visible(io.TextIOBase):

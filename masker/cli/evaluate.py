@@ -226,11 +226,12 @@ def _print_json(report: "Report", files: list[dict[str, Any]], judges: list[str]
 
 def _print_table(report: "Report", files: list[dict[str, Any]]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console(highlight=False, soft_wrap=True)
+    from masker.show.terminal import Terminal
+
+    console = Terminal(highlight=False, soft_wrap=True)
     console.width = max(console.width, 100)  # a figure cut off is worse than a line that the terminal wraps
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("metric", no_wrap=True)

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from masker.cli import _options as o
 from masker.cli import app
 from masker.cli._output import choice, err
 from masker.cli.edit import MaxEdits, Method, Strength
 from masker.data.output import replacing
+from masker.show.terminal import Terminal
 
 if TYPE_CHECKING:
     from masker.core.explanation import Explanation
@@ -71,9 +71,9 @@ def explain(
 
 
 def _print(explanation: "Explanation", min_score: float) -> None:
-    console = Console()
+    console = Terminal()
     if not console.is_terminal:
-        console = Console(width=180)
+        console = Terminal(width=180)
     console.print(explanation)
     rewrite = explanation.rewrite
     if rewrite.edits:

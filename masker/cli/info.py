@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from masker.cli import app
 from masker.model.folder import CRITIC, READER, STUDENT
+from masker.show.terminal import Terminal
 
 
 @app.command()
@@ -26,7 +26,7 @@ def info(
     from masker.model.light import LightModel
     from masker.runtime import load_network
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Terminal(highlight=False, soft_wrap=True)
     if model is not None and (other := list(_other(Path(model).expanduser()))):
         for name, value in other:
             console.print(f"{name:<18}", value, markup=False)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from masker.show.table import table
+from masker.show.terminal import visible
 from masker.show.words import CHECKS, TERMS, chances, check_value, summary
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def explained(explanation: "Explanation") -> Any:
     account = explanation.account
     if account is None:
         return table(explanation)
-    parts: list[Any] = [Text(summary(explanation))]
+    parts: list[Any] = [Text(visible(summary(explanation)))]
     for one in account.segments:
         parts += [Text(), *_segment(one, explanation.to)]
     for number, tags in enumerate(account.rounds, 1):
@@ -30,9 +31,9 @@ def explained(explanation: "Explanation") -> Any:
 def _segment(one: "SegmentAccount", to: str) -> list[Any]:
     from rich.text import Text
 
-    parts: list[Any] = [Text(one.text, "bold"), Text(one.reason), Text(chances(one, to), "dim")]
+    parts: list[Any] = [Text(visible(one.text), "bold"), Text(visible(one.reason)), Text(chances(one, to), "dim")]
     if one.student is not None:
-        parts.append(Text(f"the student writes: {one.student}"))
+        parts.append(Text(visible(f"the student writes: {one.student}")))
         grid = _grid("check", "value", "passed")
         for check in one.checks:
             grid.add_row(CHECKS[check.name], check_value(check), "yes" if check.passed else "no")
@@ -54,7 +55,7 @@ def _draft(row: "DraftRow") -> Any:
 
     out = Text("as it is" if not row.edits else "")
     for k, edit in enumerate(row.edits):
-        old, new = edit.old.strip(), edit.new.strip()
+        old, new = visible(edit.old.strip()), visible(edit.new.strip())
         out.append(", " if k else "")
         out.append(f"-{old}" if not new else old, "red")
         out.append(" → " if old and new else "")
@@ -68,7 +69,9 @@ def _tags(tags: "TagRound") -> Any:
     grid = _grid("word", "probability", "tag", "added before it")
     for row in tags.tags:
         style = "" if row.tag == "keep" and not row.added else "bold"
-        grid.add_row(Text(row.word or "(end)"), f"{row.probability:.3f}", row.tag, Text(row.added), style=style)
+        grid.add_row(
+            Text(visible(row.word) or "(end)"), f"{row.probability:.3f}", row.tag, Text(visible(row.added)), style=style
+        )
     return grid
 
 

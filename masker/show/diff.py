@@ -24,8 +24,10 @@ def diff_rich(rewrite: "Rewrite") -> Any:
     """Old words struck through in red, new ones in green."""
     from rich.text import Text
 
+    from masker.show.terminal import visible
+
     text = Text()
-    for same, old, new in _parts(rewrite):
+    for same, old, new in ([visible(part) for part in parts] for parts in _parts(rewrite)):
         text.append(same)
         text.append(old.rstrip(), "red strike")
         text.append(" " if old.strip() and new.strip() else old[len(old.rstrip()) :])

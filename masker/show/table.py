@@ -24,6 +24,8 @@ def table(explanation: "Explanation") -> Any:
     from rich.table import Table
     from rich.text import Text
 
+    from masker.show.terminal import visible
+
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for name in _COLUMNS:
         if name in ("input", "replacement"):
@@ -32,5 +34,6 @@ def table(explanation: "Explanation") -> Any:
             grid.add_column(name, justify="right", no_wrap=True)
     for row in explanation.spans:
         style = "bold green" if row is explanation.chosen else ("" if row.candidate else "dim")
-        grid.add_row(*map(Text, _cells(row)), style=style)  # brackets are text here, not rich's markup
+        cells = (Text(visible(cell)) for cell in _cells(row))  # brackets are text here, not rich's markup
+        grid.add_row(*cells, style=style)
     return grid

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masker.cli._streams import Visible, visible
+from masker.cli._streams import Visible
+from masker.show.terminal import visible
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="streams are closed by a shell, and devices made by mknod")
 MASKER = (sys.executable, "-m", "masker")

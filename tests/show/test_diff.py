@@ -3,7 +3,7 @@ import sys
 import pytest
 
 from masker.core.edits import Edit, Rewrite
-from masker.show import diff_html, diff_rich
+from masker.show.diff import diff_html, diff_rich
 from show.printing import printed
 
 SOURCE = "The <b>food</b> was terrible, really."

@@ -5,7 +5,7 @@ import pytest
 
 from masker.core.explanation import Explanation, SpanRow
 from masker.errors import MaskerError
-from masker.show import plot
+from masker.show.picture import plot
 
 
 def test_the_picture_is_drawn(explanation: Explanation, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from masker.core.explanation import Explanation, SpanRow
-from masker.show import table
+from masker.show.table import table
 from show.printing import printed
 
 
