@@ -3,11 +3,13 @@
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,41 @@ def test_kills_at_any_moment(
     assert not [
         path.name for path in at.rglob("*") if path.name.endswith((".part", ".lock")) or "writing-" in path.name
     ]
+
+
+def test_distill_killed_at_any_moment_leaves_all_or_nothing(
+    at: Path, fitted: Path, base: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """It cannot be resumed: what was killed left no student, and begun again it gives what it gives unbroken."""
+    chance, whole = random.Random("distill"), tmp_path_factory.mktemp("whole")
+    for path in at.iterdir():
+        (whole / path.name).write_bytes(path.read_bytes())
+    words = command("distill", fitted, base)
+    began = time.monotonic()
+    subprocess.run(words, cwd=whole, check=True, capture_output=True)
+    took, kills = time.monotonic() - began, 0
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT) * 2:
+        process = subprocess.Popen(words, cwd=at, stderr=subprocess.PIPE, text=True, preexec_fn=hears_ctrl_c)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(chance.uniform(0.2, 1) * took)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=600)
+        assert "should not have happened" not in err
+        assert "Traceback" not in err
+        kills += process.returncode != 0
+        if (at / "out" / "student.json").exists():  # written last
+            _same_files(at / "out", whole / "out")
+            shutil.rmtree(at / "out")
+    assert kills
+    subprocess.run(words, cwd=at, check=True, capture_output=True)
+    _same_files(at / "out", whole / "out")
+
+
+def _same_files(made: Path, expected: Path) -> None:
+    """The same bytes, but for student.json, which says how long it took."""
+    assert {path.name for path in made.iterdir()} == {path.name for path in expected.iterdir()}
+    for path in (path for path in expected.iterdir() if path.suffix in (".json", ".safetensors")):
+        assert path.name == "student.json" or (made / path.name).read_bytes() == path.read_bytes(), path.name
 
 
 def _run(
