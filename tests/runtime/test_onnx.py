@@ -117,9 +117,9 @@ def test_neither_torch_nor_transformers_is_imported(folder: Path) -> None:
     code = (
         "import sys; from masker import Masker; "
         f"Masker.from_pretrained({str(folder)!r}, device='cpu').edit('the food was bad .', to='positive'); "
-        "assert not {'torch', 'transformers'} & set(sys.modules), 'imported'"
+        "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout.strip() == b"[]"
 
 
 def test_it_is_not_chosen_without_the_file(folder: Path, tmp_path: Path) -> None:

@@ -120,8 +120,13 @@ def test_few_texts_are_refused_before_training(base: Path, tmp_path: Path) -> No
 
 def test_texts_longer_than_the_window(base: Path, tmp_path: Path) -> None:
     long = {name: [" ".join(lines[k : k + 20]) for k in range(60)] for name, lines in CORPORA.items()}
-    fit(long, tmp_path / "fit", base=base, settings=QUICK)
-    pretrain(long, tmp_path / "plain", base=base, settings=QUICK)
+    for learn, name in ((fit, "fit"), (pretrain, "plain")):
+        model = learn(long, tmp_path / name, base=base, settings=QUICK)
+        read = [model.vocabulary.read(text).pieces for lines in long.values() for text in lines]
+        assert min(map(len, read)) > model.settings.window
+        saved = PaddedMLM.from_pretrained(tmp_path / name)
+        assert saved.settings.window == model.settings.window
+        assert all(longest <= saved.settings.window for longest in saved.settings.longest.values())
 
 
 # -- where training starts ---------------------------------------------------------------------------------------------

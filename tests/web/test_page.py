@@ -7,18 +7,16 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from PIL import Image
 
 from .browser import browser
-from .conftest import TEXT, TO, start
+from .conftest import TEXT, start
+from .pages import DOCS, TWELVE, edits, explained, link, result
 
 expect: Any = pytest.importorskip("playwright.sync_api").expect
-DOCS = Path(__file__).parents[2] / "docs" / "images"
 SLOWLY = 20_000  # ms: other tests may be running
-TWELVE = "The waitress was slow, the soup was bland and nobody said sorry."
 
 
 @pytest.fixture(scope="module")
@@ -49,27 +47,6 @@ def open_page(chromium: Any, service_url: str) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert errors == []
-
-
-def link(text: str, **fields: str) -> str:
-    return "&".join(f"{name}={quote(value)}" for name, value in {"text": text, "to": TO, **fields}.items())
-
-
-def edits(page: Any) -> list[str]:
-    found: list[str] = page.locator("#diff button").evaluate_all("nodes => nodes.map(node => node.ariaLabel)")
-    return found
-
-
-def explained(page: Any) -> None:
-    expect(page.locator("#table tbody tr").first).to_be_visible()
-    expect(page.locator("#words")).not_to_have_class("waiting")
-
-
-def result(page: Any) -> str:
-    """The rewrite as it would be copied."""
-    page.locator("#reuse").click()
-    text: str = page.locator("#text").input_value()
-    return text
 
 
 # a browser's clock, from the last key to the first words of a rewrite

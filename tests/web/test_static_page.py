@@ -18,7 +18,7 @@ from masker.web.site import write_site
 
 from .browser import browser
 from .conftest import FROM, TEXT, TO
-from .test_page import DOCS, TWELVE, edits, explained, link, result
+from .pages import DOCS, TWELVE, edits, explained, link, result
 
 expect: Any = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.slow
