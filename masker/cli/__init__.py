@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from masker.cli._options import as_flags
+from masker.cli._options import as_flags, check_given
 from masker.cli._streams import Ended, prepare
 from masker.errors import MaskerError, missing
 from masker.show.terminal import Terminal
@@ -81,6 +81,7 @@ def main() -> None:
             tune,
         )
 
+        check_given(sys.argv[1:])
         app()
     except _Interrupted as stop:
         closed = isinstance(stop.__cause__, BrokenPipeError)  # `masker edit ... | head`

@@ -1,6 +1,8 @@
 """Options that several verbs share, and how parameters of the library are called on the command line."""
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,6 +66,9 @@ _OTHERWISE = {
 }
 
 
+PLACES = ("--out", "--output", "--model", "--base", "--host", "--html", "--plot", "--report")
+
+
 def as_flags(message: str, command: Any) -> str:
     """A message of the library, which writes `max_words`, as one of a verb that has the option --max-words.
 
@@ -77,6 +82,14 @@ def as_flags(message: str, command: Any) -> str:
         return flags.get(name) or flags.get(_OTHERWISE.get(name, "")) or name
 
     return re.sub(r"`([A-Za-z_]\w*)`", flag, message)
+
+
+def check_given(words: Sequence[str]) -> None:
+    """A place without a name is a variable that was not set: not the folder one is in, nor all of a network."""
+    for word, after in pairwise([*words, "-"]):
+        flag, with_value, value = word.partition("=")
+        if flag in PLACES and not (value if with_value else after):
+            raise MaskerError(f"{flag} is empty; say where, or leave it out")
 
 
 def terms(keep: Path | None) -> list[str]:

@@ -12,7 +12,7 @@ from masker.cli import _options as o
 from masker.cli import app
 from masker.cli._editing import Failures, rewrites
 from masker.cli._output import choice, err, is_stdout, writer
-from masker.errors import MaskerError
+from masker.errors import MaskerError, check_whole
 
 if TYPE_CHECKING:
     from masker.data.formats import Record
@@ -113,6 +113,8 @@ def edit(
     job = replace(make_job(to, from_, model, source_model, max_words, options), exact=exact)
     if top > 0 and format != "jsonl" and not document:
         raise MaskerError("--top lists alternatives, which only jsonl has room for; add --format jsonl")
+    if workers is not None:
+        check_whole(1, workers=workers)
     failures, shared = Failures(), workers is not None or resume
     if document:
         _refuse(column=column, workers=workers is not None, resume=resume, top=top)

@@ -88,6 +88,8 @@ def silver(
 
     if reverse and synthetic not in (None, "input"):
         raise MaskerError(f"--reverse puts rewrites on the input side, and --synthetic {synthetic} does not; drop one")
+    if out.exists() and corpus.exists() and out.samefile(corpus):
+        raise MaskerError(f"--out is {corpus} itself, which the pairs would be written over; choose another file")
     options: dict[str, Any] = {"method": method, "strength": strength, "max_edits": max_edits, "protect": protect}
     options |= {"min_confidence": min_confidence}
     options = {name: value for name, value in options.items() if value is not None}

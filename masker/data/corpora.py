@@ -31,7 +31,7 @@ def load_domains(
     for name, path in domains.items():
         if not re.fullmatch(r"[a-z0-9_-]+", name, re.IGNORECASE | re.ASCII):
             raise MaskerError(f"'{name}' cannot name a domain; use letters a-z, digits, '_' and '-'")
-        twin = paths.setdefault(Path(os.path.expanduser(path)).resolve(), name)
+        twin = paths.setdefault(Path(os.path.realpath(os.path.expanduser(path))), name)
         if twin != name:
             raise MaskerError(
                 f"domains '{twin}' and '{name}' are the same file {path}; give each domain its own corpus"

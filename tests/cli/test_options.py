@@ -67,3 +67,16 @@ def test_an_error_of_the_library_names_flags_on_the_command_line(
 
     monkeypatch.setattr("masker.api.Masker.from_pretrained", refuse)
     assert fails("explain", "x", "--to", "y") == "--max-words is too small for a window of 4; see --model"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("edit", "--to", "positive", "--out", ""), ("edit", "--to", "positive", "--out="), ("page", "--out", ""),
+        ("serve", "--host", ""), ("info", "--model", ""), ("explain", "x", "--to", "y", "--html", ""),
+    ],
+)  # fmt: skip
+def test_a_place_without_a_name_is_refused(fails: Callable[..., str], words: tuple[str, ...]) -> None:
+    """As `--out "$OUT"` is where nothing was said: neither this folder nor, for a host, all of the network is meant."""
+    flag = next(word.rstrip("=") for word in reversed(words) if word.startswith("--"))
+    assert fails(*words) == f"{flag} is empty; say where, or leave it out"

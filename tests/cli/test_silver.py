@@ -79,6 +79,7 @@ def test_errors(silver: Cli, fails: Fails, fitted: Path, here: Path) -> None:
     wrong = fails(*arguments, "negative.txt", "--out", "s.tsv", "--min-similarity", "2")
     assert wrong == "--min-similarity is 2.0; it must be between 0 and 1"
     assert "nofile" in fails(*arguments, "nofile", "--out", "s.tsv")
+    assert "negative.txt itself" in fails(*arguments, "negative.txt", "--out", "negative.txt")
     assert "no judge at" in fails(*arguments, "negative.txt", "--out", "s.tsv", "--judge", "nowhere")
     assert "unknown domain 'happy'" in fails("silver", "--model", fitted, "--to", "happy", "negative.txt", "--out", "s")
     (here / "bad.txt").write_bytes(b"ok\ncaf\xe9\n")

@@ -24,7 +24,7 @@ def task() -> Task:
     return make_task(make_model("bert"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def explained(task: Task) -> Explanation:
     return explain(task, SOURCE, min_score=-10)
 
@@ -106,6 +106,7 @@ def test_what_is_protected_is_no_candidate() -> None:
     kept = make_task(make_model("bert"), protect=(Pattern(re.compile("food was")),))
     explained = explain(kept, SOURCE, min_score=-10)
     assert {row.i for row in explained.spans if row.words} == {0, 3, 4}
+    assert any(row.candidate for row in explained.spans)
     for row in explained.spans:
         if row.candidate and row.new is not None:
             assert "food was" in SOURCE[: row.start] + row.new + SOURCE[row.end :]

@@ -189,8 +189,8 @@ def test_a_slow_tokenizer_is_refused() -> None:
         Vocabulary(object())
 
 
-def test_what_is_written_like_a_control_token_is_read_as_its_characters(vocabularies: dict[str, Vocabulary]) -> None:
-    v = vocabularies["roberta"]
+def test_what_is_written_like_a_control_token_is_read_as_its_characters() -> None:
+    v = make_vocabulary("roberta")
     for source in ("<mask>", "see <mask>", "</s>", "<pad>x"):
         pieces = v.read(source).pieces
         assert v.tokenizer.unk_token_id not in pieces
@@ -220,6 +220,7 @@ def test_what_is_read_is_forgotten_when_told() -> None:
     v = make_vocabulary("bert")
     one = v.chunk("terrible!", spaced=True)
     assert v.chunk("terrible!", spaced=True) is one
+    assert v.chunk("(terrible!", spaced=True)[1][2] == one[0][2]  # the same word, elsewhere
     v.infill([], [v.pad])
     v.forget()
     assert not v._chunks

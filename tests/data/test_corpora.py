@@ -76,6 +76,11 @@ def test_same_path_twice(tmp_path: Path) -> None:
     assert "'a' and 'b' are the same file" in refuse_domains({"a": path, "b": tmp_path / "link.txt"})
 
 
+def test_a_link_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert "cannot read" in refuse_domains({"a": tmp_path / "loop"})
+
+
 def test_same_lines_in_another_order(tmp_path: Path) -> None:
     lines = numbered("bad", 10)
     paths = {"a": write(tmp_path / "a.txt", lines), "b": write(tmp_path / "b.txt", [*lines[::-1], lines[0]])}
