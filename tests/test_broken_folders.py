@@ -219,6 +219,22 @@ def test_domains_in_another_order_are_noticed(model_folder: Path, tmp_path: Path
     check_style(tmp_path / "style.safetensors", Settings(domains={"b": "a", "a": "b"}))
     with pytest.raises(MaskerError, match="domains"):
         check_style(tmp_path / "style.safetensors", Settings(domains={"a": None}))
+    made = [{"stage": "fit", "data": [{"name": "a"}, {"name": "b"}]}]
+    check_style(tmp_path / "style.safetensors", Settings(domains={"a": "b", "b": "a"}, made=made))
+    with pytest.raises(MaskerError, match=r"is of a, b, and masker\.json of b, a; save the model again"):
+        check_style(tmp_path / "style.safetensors", Settings(domains={"b": "a", "a": "b"}, made=made))
+
+
+def test_domains_of_the_embedded_model_in_another_order_are_noticed(tmp_path: Path) -> None:
+    for name in ("config.json", "style.safetensors", "tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(EMBEDDED / name, tmp_path)
+    settings = json.loads((EMBEDDED / "masker.json").read_text("utf-8"))
+    (tmp_path / "masker.json").write_text(json.dumps(settings))
+    assert list(LightModel.read(tmp_path).settings.domains)[:2] == ["negative", "positive"]
+    settings["domains"] = dict(sorted(settings["domains"].items(), reverse=True))
+    (tmp_path / "masker.json").write_text(json.dumps(settings))
+    with pytest.raises(MaskerError, match=r"is of negative, positive, .* and masker\.json of toxic, "):
+        LightModel.read(tmp_path)
 
 
 def test_a_style_classifier_that_is_missing(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -166,9 +166,17 @@ def check_style(path: Path, settings: Settings) -> None:
     with one_line(f"cannot read {path}"), safe_open(path, "np") as file:
         rows, said = file.get_slice("bias").get_shape(), (file.metadata() or {}).get("domains")
     names = list(settings.domains)
-    if rows != [len(names)] or (said is not None and json.loads(said) != names):
-        known = ", ".join(json.loads(said)) if said else f"{rows} domains"
+    order = _fitted(settings) if said is None else json.loads(said)
+    if rows != [len(names)] or order not in (None, names):
+        known = ", ".join(order) if order else f"{rows} domains"
         raise MaskerError(f"{path} is of {known}, and {SETTINGS} of {', '.join(names)}; save the model again")
+
+
+def _fitted(settings: Settings) -> list[str] | None:
+    """The domains as the record of their fitting has them, in its order: for weights that do not say."""
+    data = settings.made[-1].get("data") if settings.made else None
+    names = [one.get("name") for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+    return names if {*names} == {*settings.domains} and len(names) == len(settings.domains) else None
 
 
 @contextmanager
