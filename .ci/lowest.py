@@ -9,6 +9,6 @@ from pathlib import Path
 project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))["project"]
 bounds = list(project["dependencies"])
 for name, packages in project["optional-dependencies"].items():
-    if name not in ("test", "dev", "mutation"):  # tools, whose versions do not matter to users
+    if name not in ("test", "dev", "docs", "mutation"):  # tools, whose versions do not matter to users
         bounds += packages
 print("\n".join(bound.replace(">=", "==") for bound in bounds if ">=" in bound))

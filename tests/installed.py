@@ -60,8 +60,8 @@ class Installed:
         subprocess.run([self.bin / "python", *PIP, *options], check=True)
 
     def run(self, *command: str, stdin: str = "", cwd: str | Path = "/", status: int = 0) -> str:
-        """What it prints: from elsewhere, and without a home to write to."""
-        env = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "PYTHONDONTWRITEBYTECODE": "1"}
+        """What it prints: from elsewhere, and without a home that could be written to."""
+        env = {"PATH": os.environ["PATH"], "HOME": "/dev/null", "PYTHONDONTWRITEBYTECODE": "1"}
         if java := os.environ.get("JAVA_HOME"):
             env["JAVA_HOME"] = java
         words: Sequence[str] = (str(self.bin / command[0]), *command[1:])

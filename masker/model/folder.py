@@ -175,7 +175,7 @@ def check_style(path: Path, settings: Settings) -> None:
 def _fitted(settings: Settings) -> list[str] | None:
     """The domains as the record of their fitting has them, in its order: for weights that do not say."""
     data = settings.made[-1].get("data") if settings.made else None
-    names = [one.get("name") for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+    names = [str(one.get("name")) for one in data if isinstance(one, dict)] if isinstance(data, list) else []
     return names if {*names} == {*settings.domains} and len(names) == len(settings.domains) else None
 
 
