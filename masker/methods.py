@@ -77,9 +77,11 @@ def gated(masker: "Masker", task: Task, editor: Editor, below: float) -> Editor:
 
 
 def _auto(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
-    from masker.search.auto import AutoEditor
+    from masker.search.auto import MOODS, AutoEditor
 
-    return AutoEditor(_fast(masker, task, {}), _search(masker, task, options))
+    search = _search(masker, task, options)
+    again = [_fast(masker, task, {"keep": keep}) for keep in MOODS] if search.critic else []
+    return AutoEditor(_fast(masker, task, {}), search, again)
 
 
 def _fast(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:

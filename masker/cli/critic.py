@@ -20,8 +20,10 @@ def critic(
     model: o.Model = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the critic [default: MODEL/critic].")] = None,
     calibrate: Annotated[
-        Path | None,
-        typer.Option("--calibrate", metavar="FILE", help="Ratings of rewrites as they come out: these set confidence."),
+        list[Path] | None,
+        typer.Option(
+            "--calibrate", metavar="FILE", help="Ratings of rewrites as they come out: these set confidence; repeat."
+        ),
     ] = None,
     epochs: Annotated[float | None, typer.Option("--epochs", help="Passes over the ratings [default: 9].")] = None,
     batch_size: Annotated[int | None, typer.Option("--batch-size", help="Ratings per step [default: 64].")] = None,
@@ -62,7 +64,7 @@ def critic(
     export_critic(target, folder)
     if calibrate:
         taught = load_critic(target, folder, LightModel.read(folder).vocabulary, "cpu")
-        suited(taught, read_ratings(calibrate)).write(target)
+        suited(taught, [rating for path in calibrate for rating in read_ratings(path)]).write(target)
     scores = card.made["scores"]
     say(f"wrote {target}: tells {scores['told_apart']:.1f} % of held-out pairs of good and bad rewrites apart")
 

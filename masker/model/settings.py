@@ -49,7 +49,7 @@ class SearchSettings:
     reader_kept: float = 20.0
     # with a critic (`search.confidence`): of dev lines 65 % had an acceptable draft chosen with 8, 59 % with 0
     critic: float = 8.0
-    critic_drafts: int = 6  # of a segment, that it reads
+    critic_drafts: int = 12  # of a segment, that it reads
     critic_least: float = 0.5  # what the student writes stands if it is at least so probably accepted
 
     def __post_init__(self) -> None:

@@ -24,11 +24,12 @@ def auto_account(editor: AutoEditor, source: str) -> tuple[Rewrite, Account]:
     """The rewrite of a text, and sentence by sentence why the student's was accepted, or what was found instead."""
     quick = editor.fast.begin([source])()
     (rewrite,), segments, tried = editor.finished(quick)
-    found = {id(one.segment): one for one in tried}
+    found = {id(one.segment): one for one in tried[::-1]} | {id(one.segment): one for one in tried if one.is_accepted()}
     told = []
     for segment in segments:
-        edits = inside(segment, quick[0])
-        one, text = found.get(id(segment)), _written(segment, edits)[0]
+        one = found.get(id(segment))
+        edits = one.edits if one else inside(segment, quick[0])
+        text = _written(segment, edits)[0]
         if one is not None and one.is_accepted():
             told.append(_accepted(editor, segment, text, one))
         else:

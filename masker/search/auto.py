@@ -1,10 +1,11 @@
 """A fast editor first, and the search editor where that is not good enough.
 
 Sentence by sentence, the rewrite of the fast editor stands where both classifiers of the search editor are convinced by
-it, and the close look finds no word that does not fit at all. All others are searched.
+it, a critic accepts it, and the close look finds no word that does not fit at all. Where it does not, the fast editor
+may try again, more or less inclined to keep words. All others are searched.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -31,16 +32,18 @@ CHUNKS = 4  # of the search editor, at a time: few texts of each come to it
 # Nats by which a word may be less likely than before. Two thirds of the student's rewrites pass, on 500 + 500 lines of
 # Yelp dev. Of 7 that did not, a reader accepted 1, and 3 of those that were found instead; of 60 that did, 40 and 40.
 MISFIT = 4.0
+LIKELY = 0.5  # what a critic accepts has only to be so likely of the target domain to the classifiers
+MOODS = (-1.0, 1.0, -2.5)  # what comes to the student's bias to keep words where a critic refuses what it has written
 
 
 class AutoEditor:
-    """Two editors of the same task."""
+    """Two editors of the same task; and the fast one in other moods, for what it does not get right `again`."""
 
     name = "auto"
     prefetch = 0
 
-    def __init__(self, fast: Editor, search: SearchEditor) -> None:
-        self.fast, self.search = fast, search
+    def __init__(self, fast: Editor, search: SearchEditor, again: Sequence[Editor] = ()) -> None:
+        self.fast, self.search, self.again = fast, search, again
         self.chunk = CHUNKS * search.chunk
 
     def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
@@ -52,7 +55,8 @@ class AutoEditor:
         search = self.search
         segments = search.read([rewrite.source for rewrite in quick])
         edits: list[list[Edit]] = [[] for _ in quick]
-        tried = judged(search, segments, quick)
+        tried = judged(search, segments, dict(enumerate(quick)))
+        tried += self._tried_again(quick, segments, tried)
         for one in filter(Tried.is_accepted, tried):
             one.segment.wanted = False
             edits[one.segment.number] += one.edits
@@ -66,6 +70,20 @@ class AutoEditor:
             for k, (rewrite, good) in enumerate(zip(rewrites, edits, strict=True))
         ]
         return made, segments, tried
+
+    def _tried_again(
+        self, quick: Sequence[Rewrite], segments: Sequence[Segment], tried: Sequence["Tried"]
+    ) -> list["Tried"]:
+        """What the fast editor makes of segments in its other moods, until it is accepted."""
+        done, found = {id(one.segment) for one in tried if one.is_accepted()}, list[Tried]()
+        for editor in self.again:
+            left = [segment for segment in segments if segment.wanted and id(segment) not in done]
+            numbers = sorted({segment.number for segment in left})
+            rewrites = editor.begin([quick[k].source for k in numbers])() if numbers else []
+            more = judged(self.search, left, dict(zip(numbers, rewrites, strict=True)))
+            done |= {id(one.segment) for one in more if one.is_accepted()}
+            found += more
+        return found
 
 
 class Tried(NamedTuple):
@@ -81,8 +99,11 @@ class Tried(NamedTuple):
         return all(check.passed for check in self.checks)
 
 
-def judged(search: SearchEditor, segments: Sequence[Segment], rewrites: Sequence[Rewrite]) -> list[Tried]:
-    """The segments that are rewritten, and whether the search editor finds something to complain of as they are."""
+def judged(search: SearchEditor, segments: Sequence[Segment], rewrites: Mapping[int, Rewrite]) -> list[Tried]:
+    """The segments that are rewritten, and whether the search editor finds something to complain of as they are.
+
+    Rewrites are given by the numbers of their texts.
+    """
     edits = [(segment, inside(segment, rewrites[segment.number])) for segment in segments if segment.wanted]
     tried = [_tried(search, segment, some) for segment, some in edits if 0 < len(some) <= search.settings.max_edits]
     going = tried
@@ -148,8 +169,8 @@ def _replacements(segment: Segment, edits: Sequence[Edit]) -> list[Replacement]:
 
 
 def _enough(search: SearchEditor, name: str, log_p: np.ndarray) -> list[Check]:
-    bar = search.settings.strength
-    passed = (log_p >= search.settings.enough).tolist()
+    bar = search.settings.strength if search.critic is None else min(LIKELY, search.settings.strength)
+    passed = (log_p >= np.log(bar)).tolist()
     return [Check(name, p, bar, good) for p, good in zip(np.exp(log_p).tolist(), passed, strict=True)]
 
 

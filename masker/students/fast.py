@@ -27,16 +27,18 @@ class Tagged(NamedTuple):
 
 class FastEditor:
     """The student of a model for one task. Edits of a probability up to `min_score` are not made; `unit` is what is
-    tagged as one.
+    tagged as one; `keep` comes to the student's own bias to keep words: below 0 more is edited.
     """
 
     name = "fast"
     prefetch = 0
 
-    def __init__(self, task: Task, student: Tagging, *, min_score: float = 0.0, unit: Unit = Unit()) -> None:
+    def __init__(
+        self, task: Task, student: Tagging, *, min_score: float = 0.0, unit: Unit = Unit(), keep: float = 0.0
+    ) -> None:
         if not 0 <= min_score < 1:
             raise MaskerError(f"`min_score` is {min_score:g}; a student's are probabilities: from 0 up to 1")
-        self.task, self.student, self.min_score, self.unit = task, student, min_score, unit
+        self.task, self.student, self.min_score, self.unit, self.keep = task, student, min_score, unit, keep
         self.chunk = student.chunk
         self._domain = student.domain(task.to)
 
@@ -75,9 +77,10 @@ class FastEditor:
         """What the student says of the words of texts."""
         parts = [(k, p) for k, source in enumerate(sources) for p in passages(self.task, source, self.unit)]
         words = [[word.pieces for word in p.text.words[p.words.start : p.words.stop]] for _, p in parts]
+        found = self.student.tag(words, self._domain, self.keep)
         return [
             Tagged(k, passage, [self.student.tags.tags[number] for number in numbers], likely)
-            for (k, passage), (numbers, likely) in zip(parts, self.student.tag(words, self._domain), strict=True)
+            for (k, passage), (numbers, likely) in zip(parts, found, strict=True)
         ]
 
     def _edits(self, count: int, tagged: Sequence["Tagged"]) -> list[list[Edit]]:

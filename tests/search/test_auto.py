@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from masker.core.edits import Edit, Rewrite, apply_edits
@@ -45,7 +46,7 @@ def search() -> SearchEditor:
 def accepted(search: SearchEditor, rewrites: Sequence[Rewrite]) -> set[int]:
     """The numbers of the rewrites that are accepted, in every part that is to be edited."""
     segments = search.read([r.source for r in rewrites])
-    good = [one.segment for one in auto.judged(search, segments, rewrites) if one.is_accepted()]
+    good = [one.segment for one in auto.judged(search, segments, dict(enumerate(rewrites))) if one.is_accepted()]
     doubted = {segment.number for segment in segments if segment.wanted and segment not in good}
     return {segment.number for segment in good} - doubted
 
@@ -112,6 +113,32 @@ def test_sentences_that_are_not_turned_are_searched() -> None:
     assert [edit for edit in made.edits if 19 <= edit.start <= 38]  # the second sentence
     assert made.method == "search"
     assert made.text == apply_edits(made.source, made.edits)
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_what_is_refused_is_tried_again_in_other_moods(search: SearchEditor) -> None:
+    text, other = "the food was bad .", "the staff was rude ."
+    first = Fast(rewrite(text), rewrite(other, rude="good nice"))
+    second = Fast(rewrite(text, food="staff"))  # is asked only about what is left, and does no better
+    third = Fast(rewrite(text, bad="great nice"))
+    made = AutoEditor(first, search, again=[second, third]).begin([text, other])()
+    assert [(r.text, r.method) for r in made] == [
+        ("the food was great nice .", "fast"), ("the staff was good nice .", "fast"),
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_a_critic_makes_up_for_classifiers_that_are_less_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kind:
+        def accepts(self, to: str, sources: Sequence[str], texts: Sequence[str]) -> np.ndarray:
+            return np.array([0.9 if "food" in text else 0.1 for text in texts])
+
+    task, _, unit = searching(with_style())
+    search = SearchEditor(task, Words(GOOD, BAD), unit=unit)  # type: ignore[arg-type]
+    half = [rewrite(f"the {what} was bad and rude .", bad="great nice") for what in ("food", "staff")]
+    assert accepted(search, half) == set()
+    monkeypatch.setattr(search, "critic", Kind())
+    assert accepted(search, half) == {0}
 
 
 def test_it_takes_more_texts_at_a_time_than_are_searched(search: SearchEditor) -> None:

@@ -31,7 +31,7 @@ class Stub:
     def domain(self, to: str | None) -> int | None:
         return None
 
-    def tag(self, words: Sequence[Any], domain: int | None) -> list[tuple[list[int], list[float]]]:
+    def tag(self, words: Sequence[Any], domain: int | None, keep: float = 0.0) -> list[tuple[list[int], list[float]]]:
         known = {tuple(TASK.vocabulary.read(word).pieces): tag for word, tag in self.by_word.items()}
         rows = [
             [*(known.get(tuple(pieces), KEEP) for pieces in of_text), self.by_word.get("END", KEEP)]

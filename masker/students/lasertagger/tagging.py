@@ -63,10 +63,15 @@ class Tagging(Student):
             going = changed
         return results
 
-    def tag(self, words: Sequence[Sequence[Sequence[int]]], domain: int | None) -> list[tuple[list[int], list[float]]]:
-        """For texts, as the pieces of their words: the numbers of their tags, one more than words, and how likely."""
+    def tag(
+        self, words: Sequence[Sequence[Sequence[int]]], domain: int | None, keep: float = 0.0
+    ) -> list[tuple[list[int], list[float]]]:
+        """For texts, as the pieces of their words: the numbers of their tags, one more than words, and how likely.
+
+        `keep` comes to the student's own bias to keep words.
+        """
         inputs = [rows_of(self.vocabulary, of_text, self.window, domain) for of_text in words]
-        found = iter(self._tags([row for rows in inputs for row in rows]))
+        found = iter(self._tags([row for rows in inputs for row in rows], keep))
         parts = [list(islice(found, len(rows))) for rows in inputs]
         return [(joined([n for n, _ in rows]), joined([p for _, p in rows])) for rows in parts]
 
@@ -80,9 +85,9 @@ class Tagging(Student):
             raise unknown("domain of the student", to, list(self.targets))
         return self.vocabulary.domain(to)
 
-    def _tags(self, rows: Sequence[Row]) -> list[tuple[list[int], list[float]]]:
+    def _tags(self, rows: Sequence[Row], keep: float) -> list[tuple[list[int], list[float]]]:
         batches = list(by_length([len(ids) for ids, _ in rows], self.batch_tokens))
-        waiting = [self._asked([rows[k] for k in batch]) for batch in batches]  # none waits for another
+        waiting = [self._asked([rows[k] for k in batch], keep) for batch in batches]  # none waits for another
         found: list[tuple[list[int], list[float]]] = [([], [])] * len(rows)
         for batch, wait in zip(batches, waiting, strict=True):
             best, sure = wait()
@@ -91,7 +96,7 @@ class Tagging(Student):
                 found[k] = numbers[:size], likely[:size]
         return found
 
-    def _asked(self, rows: Sequence[Row]) -> Tagged:
+    def _asked(self, rows: Sequence[Row], keep: float) -> Tagged:
         ids, attention = padded([ids for ids, _ in rows], self.vocabulary.pad)
         slots, _ = padded([slots for _, slots in rows], 0)
-        return self._best(ids, attention, slots, np.array([self.keep_bias], np.float32))
+        return self._best(ids, attention, slots, np.array([self.keep_bias + keep], np.float32))
