@@ -50,6 +50,8 @@ model.save_pretrained("masker/model/embedded", packed=True)
 PYTHON
 
 masker export masker/model/embedded
-experiments/embedded/student.sh
-masker critic experiments/reading/critic/rated.jsonl.xz experiments/reading/drafts/rated.jsonl.xz \
-  --calibrate experiments/reading/critic/dev.jsonl.xz --out masker/model/embedded/critic
+experiments/embedded/student.sh search
+masker critic experiments/reading/critic/rated{,2}.jsonl.xz experiments/reading/drafts/rated.jsonl.xz \
+  --calibrate experiments/reading/critic/dev.jsonl.xz --calibrate experiments/reading/critic/dev2.jsonl.xz \
+  --out masker/model/embedded/critic
+experiments/embedded/student.sh auto # again, from what the critic chooses

@@ -22,14 +22,20 @@ fit() { # folder, settings
 }
 fit runs/base_3e-5 --lr 3e-5 --batch-size 2048 --steps 276 --eval-every 56 --reveal 0 --style 0 # the paper's
 fit runs/base --lr 1.5e-4 --batch-size 1024 --steps 754 --eval-every 151
+# the paper's rate and batch at full length, and what the search editor needs; its critic chooses among 24 drafts
+fit runs/base_3000 --lr 3e-5 --batch-size 2048 --steps 3000 --eval-every 750
+rated=experiments/reading
+[ -e runs/base_3000/critic ] || masker critic $rated/critic/rated{,2}.jsonl.xz $rated/drafts/rated.jsonl.xz \
+  --model runs/base_3000 --epochs 7 --batch-size 128 --lr 1e-3
 
 python - <<'PYTHON'
 import json
 from pathlib import Path
 
-made = {name: json.loads(Path(f"runs/{name}/masker.json").read_text("utf-8"))["made"] for name in ("base", "base_3e-5")}
+made = {name: json.loads(Path(f"runs/{name}/masker.json").read_text("utf-8"))["made"] for name in ("base", "base_3e-5", "base_3000")}
 Path("experiments/yelp/base.json").write_text(json.dumps(made, indent=1) + "\n", "utf-8")
 PYTHON
 
 experiments/yelp/run.sh runs/base
 experiments/yelp/run.sh runs/base_3e-5
+experiments/yelp/run.sh runs/base_3000
