@@ -5,11 +5,12 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from masker import __version__
 from masker.cli._options import as_flags, check_given
 from masker.cli._streams import Ended, prepare
 from masker.errors import MaskerError, missing
@@ -44,12 +45,26 @@ class _Verbs(TyperGroup):
 app = typer.Typer(
     name="masker",
     cls=_Verbs,
-    help="Rewrite text from one style to another, with small edits that explain themselves.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"masker {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def masker(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Rewrite text from one style to another, with small edits that explain themselves."""
 
 
 def main() -> None:

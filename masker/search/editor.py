@@ -251,7 +251,10 @@ class SearchEditor:
                 for draft in segment.drafts
                 if (e := self._edits(segment, draft))
             ]
-            none = replace(none, alternatives=tuple(sorted(options, key=lambda option: -option.score)[: self.top]))
+            by_text: dict[str, Rewrite] = {}
+            for option in sorted(options, key=lambda option: -option.score):  # there may be two ways to the same text
+                by_text.setdefault(option.text, option)
+            none = replace(none, alternatives=tuple(by_text.values())[: self.top])
         if not edits:
             worst = min(float(segment.log_p.min()) for segment in segments)
             if worst >= self.settings.enough:

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from toy import hears_ctrl_c
 
+from masker import __version__
+
 Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
 MASKER = (sys.executable, "-m", "masker")
 VERBS = ("edit", "explain", "check", "fix", "info", "fit", "pretrain")
@@ -73,6 +75,10 @@ def test_usage_errors_are_short(masker: Cli, arguments: list[str], named: str) -
     assert result.err.count("\n") <= 4
     assert named in result.err
     assert "Traceback" not in result.err
+
+
+def test_the_version(masker: Cli) -> None:
+    assert masker("--version").text == f"masker {__version__}\n"
 
 
 def test_an_error_of_our_own_is_one_line_too(masker: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

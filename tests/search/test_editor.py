@@ -136,6 +136,15 @@ def test_a_word_that_does_not_fit_is_worth_another_edit(masker: Masker, monkeypa
     assert most_edits(math.inf) == 1
 
 
+def test_alternatives_are_different_texts(masker: Masker) -> None:
+    task, _, _ = searching(masker)
+    source = "the food was terrible and we like it ."
+    knobs = {**ONLY_STYLE, "max_edits": 2, "min_score": -1e9}
+    (rewrite,) = search_texts(task, Words([], ["terrible"]), [source], knobs, top=100)
+    texts = [option.text for option in rewrite.alternatives or ()]
+    assert len(texts) == len(set(texts)) > 1
+
+
 def test_a_word_that_speaks_for_the_source_is_worth_another_edit(
     masker: Masker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
