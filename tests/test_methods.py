@@ -32,9 +32,7 @@ def test_the_embedded_model_has_a_student(masker: Masker) -> None:
 def test_by_default_the_student_and_the_search_editor_work_together(masker: Masker) -> None:
     editor = masker.editor("positive")
     assert isinstance(editor, AutoEditor)
-    rewrite, *others = masker.edit(
-        [TEXT, "walked out of this place after _num_ min of no service .", "i love it , great food !"], to="positive"
-    )
+    rewrite, *others = masker.edit([TEXT, "We had to leave after an hour.", "i love it , great food !"], to="positive")
     assert rewrite.method == "fast"
     assert rewrite.to_dict()["method"] == "fast"
     assert rewrite.text == _fast(masker)
