@@ -114,7 +114,7 @@ def edit(
     if top > 0 and format != "jsonl" and not document:
         raise MaskerError("--top lists alternatives, which only jsonl has room for; add --format jsonl")
     if workers is not None:
-        check_whole(1, workers=workers)
+        check_whole(0, workers=workers)
     failures, shared = Failures(), workers is not None or resume
     if document:
         _refuse(column=column, workers=workers is not None, resume=resume, top=top)

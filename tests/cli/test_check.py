@@ -229,7 +229,7 @@ def test_the_hooks_of_pre_commit_are_verbs_with_their_options() -> None:
 def test_the_example_of_the_docs(masker: Cli, here: Path) -> None:
     docs = (Path(__file__).parents[2] / "docs" / "checking.md").read_text("utf-8")
     (source,) = re.findall(r"```markdown\n(.*?)```", docs, re.DOTALL)
-    ((command, shown),) = re.findall(r"```console\n\$ masker (.*?)\n(.*?)```", docs, re.DOTALL)
+    command, shown = re.findall(r"```console\n\$ masker (.*?)\n(.*?)```", docs, re.DOTALL)[0]
     (here / "review.md").write_text(source, "utf-8")
     found = masker(*command.split()).text
     suggestion = re.compile("“[^”]+”$", re.MULTILINE)  # may be another with other cores: int8 rounds otherwise
