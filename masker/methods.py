@@ -184,7 +184,9 @@ def _tell_auto(editor: "AutoEditor", text: str) -> tuple[Rewrite, Account]:
     from masker.search.accounts import auto_account
 
     rewrite, account = auto_account(editor, text)
-    return rewrite, replace(account, rounds=_tell_fast(editor.fast, text)[1].rounds)
+    told = [_tell_fast(one, text) for one in (editor.fast, *editor.again)]  # the try that stands, else the first
+    tags = next((tags for tried, tags in told if tried.text == rewrite.text), told[0][1])
+    return rewrite, replace(account, rounds=tags.rounds)
 
 
 def _tell_only(editor: Editor, text: str) -> tuple[Rewrite, Account]:
