@@ -31,6 +31,10 @@ if TYPE_CHECKING:  # ONNX Runtime does without torch
     from masker.runtime.critic import Critic
     from masker.runtime.reader import Reader
     from masker.students.lasertagger.tagging import Tagging
+    from masker.students.lm.student import LMStudent
+
+LARGE = 8192  # pieces, from which on a head of fewer is worth while
+NARROW = 0.75  # of them, that a task may need for that
 
 
 class Masker:
@@ -60,6 +64,8 @@ class Masker:
         self._runtime = _runtime(model, device, exact=exact)
         self._source_runtime = _runtime(source_model, device, exact=exact) if source_model else self._runtime
         self._readers: dict[Path, Reader] = {}
+        self._writers: dict[Path, LMStudent] = {}
+        self._narrow: dict[frozenset[str], Runtime] = {}
         self.batch_tokens = batch_tokens or self._runtime.batch_tokens
         # spans that cannot win any more are left out, one after the other, which a GPU has no time for
         self.prune = not self._runtime.prefetch if prune is None else prune
@@ -105,6 +111,19 @@ class Masker:
 
             self._readers[folder] = load_reader(folder, self._device, exact=self._exact)
         return self._readers[folder]
+
+    def writer(self, folder: str | Path) -> "LMStudent":
+        """The causal LM in a folder, a student (`masker distill --student lm`)."""
+        if (path := Path(folder).expanduser()) not in self._writers:
+            from masker.students.lm.student import LMStudent
+
+            student = Student.from_pretrained(path, device=self._device)
+            if not isinstance(student, LMStudent):
+                raise MaskerError(
+                    f"{folder} is a {student.kind}; a writer is a causal LM (masker distill --student lm)"
+                )
+            self._writers[path] = student
+        return self._writers[path]
 
     @cached_property
     def critic(self) -> "Critic | None":
@@ -244,11 +263,18 @@ class Masker:
 
     def exact(self, task: Task) -> Task | None:
         """The same task in float32, where the runtime is in int8."""
-        exact = self._runtime.exact
-        if exact is None:
-            return None
-        source = task.source and replace(task.source, runtime=exact)
-        return replace(task, target=replace(task.target, runtime=exact), source=source)
+        exact = task.target.runtime.exact
+        return None if exact is None else _by(exact, task)
+
+    def narrowed(self, task: Task) -> Task:
+        """The same task with the pieces that its two domains have, where these are known, and few."""
+        names = frozenset([task.to, *([task.from_] if task.from_ else [])])
+        if names not in self._narrow:
+            pieces = self.model.known_pieces(names)
+            every = len(self.model.vocabulary)
+            few = every >= LARGE and len(pieces) <= NARROW * every
+            self._narrow[names] = self._runtime.narrowed(pieces) if few else self._runtime
+        return _by(self._narrow[names], task)
 
     def _source_domain(self, to: str, from_: str | None) -> str | None:
         """Where texts are taken to come from."""
@@ -268,6 +294,12 @@ class Masker:
         if why := refusal(text, self.max_words):
             raise MaskerError(f"{'the text' if number is None else f'text {number}'}: {why}")
         return text
+
+
+def _by(runtime: Runtime, task: Task) -> Task:
+    """A task of one model by another of its runtimes."""
+    source = task.source and replace(task.source, runtime=runtime)
+    return replace(task, target=replace(task.target, runtime=runtime), source=source)
 
 
 def _runtime(model: "Model", device: "str | torch.device | None", *, exact: bool) -> Runtime:

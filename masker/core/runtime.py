@@ -34,6 +34,10 @@ class Runtime(Protocol):
     @property
     def exact(self) -> "Runtime | None": ...
 
+    def narrowed(self, pieces: np.ndarray) -> "Runtime":
+        """The same, or one that is faster as long as only these pieces are infilled and asked about."""
+        ...
+
     def to_device(self, array: np.ndarray) -> Array:
         """The array where inputs are best built: on the device that computes."""
         ...

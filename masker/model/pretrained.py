@@ -1,5 +1,6 @@
 """A padded MLM from a model folder or the hub, and to them: all that knows how Transformers loads and saves."""
 
+import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from masker.model.folder import (
     PACKED,
     SETTINGS,
     STYLE,
+    TOKENIZER,
     WEIGHTS,
     check_style,
     local_folder,
@@ -150,11 +152,19 @@ def save(model: "PaddedMLM", folder: Path, *, packed: bool) -> None:
                 words = {name: torch.from_numpy(array.copy()) for name, array in model.bag_of_words.state().items()}
                 save_tensors({**model.style.state_dict(), **words}, stage / STYLE, domains=model.domains)
             model.vocabulary.tokenizer.save_pretrained(stage)
+            if packed:
+                _compact(stage / TOKENIZER)
             (stage / CARD).write_text(model_card(model), "utf-8")
             write_settings(model.settings, stage)
             written = {path.name for path in stage.iterdir()}
         for name in {*WEIGHTS, STYLE, GRAPHS, *OUTDATED} - written:  # of an earlier model in this folder
             (folder / name).unlink(missing_ok=True)
+
+
+def _compact(path: Path) -> None:
+    """JSON without its spaces, which are a third of a tokenizer."""
+    tokenizer = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":")), "utf-8")
 
 
 def save_packed(mlm: Any, path: Path) -> None:

@@ -2,16 +2,19 @@
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from masker.core.padding import Frame
 from masker.core.unspaced import segmenter
 from masker.core.vocabulary import Vocabulary
 from masker.data.checked import checked
 from masker.errors import MaskerError, check_number, check_whole, missing, unknown
+from masker.model.seen import unpacked
 
 _FORMAT = 1
 NO_SEGMENTER = "none"  # texts without spaces were there, but not what cuts them
@@ -89,7 +92,7 @@ class Settings:
     `longest` is how many pieces all but 1 % of a domain's texts have at most, `shape` how many `sentences` they have on
     average and how many `words` a sentence; `search` has the knobs of the search editor as tuned for a target domain.
     `gaps` are marks that the texts set apart from words, as French does, with their white space; `segmenter` is what
-    cut texts without spaces into words, if there were any.
+    cut texts without spaces into words, if there were any. `seen` are the pieces of a domain's texts, as `packed`.
     """
 
     n_p: int = 4
@@ -104,6 +107,7 @@ class Settings:
     search: dict[str, dict[str, float]] = field(default_factory=dict)
     gaps: dict[str, str] = field(default_factory=dict)
     segmenter: str | None = None
+    seen: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.domain_as not in ("token", "embedding"):
@@ -122,6 +126,8 @@ class Settings:
                 raise MaskerError(f"`shape` of '{name}' is {shape}: it needs sentences and words, above 0")
         for name, longest in self.longest.items():
             check_whole(0, **{f"longest of {name}": longest})
+        for name, seen in self.seen.items():
+            unpacked(f"seen of {name}", seen)
 
     def _check_domains(self) -> None:
         others = [other for other in self.domains.values() if other is not None]
@@ -208,6 +214,15 @@ class WithDomains:
             )
         elif cut and cut != NO_SEGMENTER and segmenter() is None:
             raise missing("languages", f"the model {where}, for text without spaces,")
+
+    def known_pieces(self, domains: Collection[str]) -> np.ndarray:
+        """The pieces that the texts of some domains have, and `[PAD]`; all where that is not known."""
+        seen = self.settings.seen
+        if any(name not in seen for name in domains):
+            return np.arange(len(self.vocabulary))
+        needed = np.array([0, self.vocabulary.pad])  # 0 is asked about where there is nothing to ask
+        pieces = np.unique(np.concatenate([needed, *(unpacked(name, seen[name]) for name in domains)]))
+        return pieces[pieces < len(self.vocabulary)]
 
     def check_domain(self, name: str) -> str:
         if name not in self.settings.domains:

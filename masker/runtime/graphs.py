@@ -27,6 +27,7 @@ from masker.data.checked import check_kind
 from masker.errors import MaskerError
 from masker.model.folder import GRAPHS, fingerprint, one_line
 from masker.model.weights import Weights
+from masker.runtime.narrow import narrowed, vocabulary_size
 from masker.runtime.standalone import standalone
 
 FLOAT32, INT8 = "float32", "int8"
@@ -79,8 +80,11 @@ class Graphs:
         names = {name for names in self._lacks.values() for name in names if name.endswith(TABLE)}
         return {name: self._read(name.removesuffix(TABLE)) for name in sorted(names)}
 
-    def session(self, kind: str, threads: int) -> Any:
-        """A session of ONNX Runtime for one of the graphs; so many threads help with every call."""
+    def session(self, kind: str, threads: int, pieces: np.ndarray | None = None) -> Any:
+        """A session of ONNX Runtime for one of the graphs; so many threads help with every call.
+
+        With `pieces`, these alone of the vocabulary are to come out of it.
+        """
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
 
@@ -91,11 +95,15 @@ class Graphs:
         # all optimisations would take longer to load, and gain nothing
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         with one_line(f"cannot load {self.path}; {_AGAIN}"):
-            constants = self.constants(kind)
+            graph = zlib.decompress(self._file.get_tensor(kind))
+            size = (
+                0 if pieces is None else min(n for n in map(len, self.tables.values()) if n >= vocabulary_size(graph))
+            )
+            constants = self.constants(kind, pieces, size)
             values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in constants.values()]
             options.add_external_initializers(list(constants), values)
             return onnxruntime.InferenceSession(
-                zlib.decompress(self._file.get_tensor(kind)), options, providers=["CPUExecutionProvider"],
+                graph if pieces is None else narrowed(graph, pieces, size), options, providers=["CPUExecutionProvider"],
                 disabled_optimizers=["SkipLayerNormFusion"],  # slower than the two that it joins
             )  # fmt: skip
 
@@ -110,8 +118,8 @@ class Graphs:
         graph = zlib.decompress(self._file.get_tensor(kind))
         return standalone(graph, constants, self.tables, rows=rows, elsewhere=lacking), list(lacking)
 
-    def constants(self, kind: str) -> dict[str, np.ndarray]:
-        """What a graph lacks, but for tables."""
+    def constants(self, kind: str, pieces: np.ndarray | None = None, size: int = 0) -> dict[str, np.ndarray]:
+        """What a graph lacks, but for tables; of a vocabulary of this size `pieces` alone, if they are given."""
         forms: dict[str, list[str]] = {}
         for name in self._lacks[kind]:
             weight, bar, form = name.partition("|")
@@ -121,7 +129,8 @@ class Graphs:
         for weight, wanted in forms.items():
             shrink = self._file.get_tensor(weight + SHRINK) if weight + SHRINK in self._stored else None
             known = self.tables.get(weight + TABLE)
-            made = made_from(self._read(weight) if known is None else known, shrink, wanted)
+            whole = self._read(weight) if known is None else known
+            made = made_from(whole if pieces is None or len(whole) != size else whole[pieces], shrink, wanted)
             constants |= {weight + form: array for form, array in made.items()}
         return constants
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,7 @@ _LANES, _LEAST = 4, 32  # calls at a time at most, and tokens that are worth one
 
 
 class OnnxGraph:
-    """One of the graphs of a folder, and a session for it. `threads`: all cores without.
+    """One of the graphs of a folder, and a session for it, with a head of `pieces` alone if they are given.
 
     Rows are shared out to up to `_LANES` calls at a time, and computed there from first to last: threads that share
     every product would wait for each other at every one. Where nothing that comes out is as long as the rows, they are
@@ -26,20 +27,20 @@ class OnnxGraph:
 
     ragged = False
 
-    def __init__(self, graphs: Graphs, kind: str = INT8, threads: int = 0) -> None:
-        self._graphs, self._kind = graphs, kind
+    def __init__(self, graphs: Graphs, kind: str = INT8, threads: int = 0, pieces: np.ndarray | None = None) -> None:
+        self._graphs, self._kind, self._pieces = graphs, kind, pieces
         self._threads = threads or _named() or cores()
         self._lanes = min(_LANES, self._threads)
         self._process = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process makes the rest from: threads are nobody else's, and sessions have some."""
-        return {name: vars(self)[name] for name in ("_graphs", "_kind", "_threads", "_lanes", "_process")}
+        return {name: vars(self)[name] for name in ("_graphs", "_kind", "_pieces", "_threads", "_lanes", "_process")}
 
     @cached_property
     def _session(self) -> Any:
         """Made when it is needed: `explain` does not use int8, for instance."""
-        return self._graphs.session(self._kind, 1 + self._threads - self._lanes)
+        return self._graphs.session(self._kind, 1 + self._threads - self._lanes, self._pieces)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -99,6 +100,9 @@ class OnnxRuntime(OnnxGraph):
     def exact(self) -> "OnnxRuntime | None":
         return OnnxRuntime(self._graphs, FLOAT32, self._threads) if self._kind != FLOAT32 else None
 
+    def narrowed(self, pieces: np.ndarray) -> "NarrowRuntime":
+        return NarrowRuntime(self, pieces)
+
     def to_device(self, array: np.ndarray) -> np.ndarray:
         return array
 
@@ -118,6 +122,42 @@ class OnnxRuntime(OnnxGraph):
         *arrays, bias, top = inputs
         feed = dict(zip(("ids", "attention", "slots", "asked"), map(to_numpy, arrays), strict=True))
         return self.run(feed, {"top": np.array([top]), "bias": self._no_bias if bias is None else to_numpy(bias)})
+
+
+class NarrowRuntime(OnnxRuntime):
+    """The same with a faster head, of few `pieces`. Rows that ask about others are computed with the whole one."""
+
+    def __init__(self, whole: OnnxRuntime, pieces: np.ndarray) -> None:
+        super().__init__(whole._graphs, whole._kind, whole._threads, pieces)
+        self._whole, self._known = whole, pieces
+        self._places = np.full(pieces.max() + 2, -1)  # the last stands for all that are beyond
+        self._places[pieces] = np.arange(len(pieces))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {name: vars(self)[name] for name in ("_whole", "_known", "_places")}
+
+    @cached_property
+    def exact(self) -> "OnnxRuntime | None":
+        return self._whole.exact and self._whole.exact.narrowed(self._known)
+
+    def __call__(
+        self, ids: Array, attention: Array, slots: Array, asked: Array, bias: Array | None, top: int = 1
+    ) -> SlotScores:
+        feed, wanted = [to_numpy(array) for array in (ids, attention, slots)], to_numpy(asked)
+        places = self._places[np.minimum(wanted, len(self._places) - 1)]
+        known = np.asarray((places >= 0).all((1, 2)))
+        cut, parts = None if bias is None else to_numpy(bias)[self._known], list[SlotScores]()
+        if known.any():
+            a, b, c = (array[known] for array in feed)
+            found = super().__call__(a, b, c, places[known], cut, top)
+            parts.append(replace(found, best=self._known[found.best]))
+        if not known.all():
+            a, b, c = (array[~known] for array in feed)
+            parts.append(self._whole(a, b, c, wanted[~known], bias, top))
+        order = np.argsort(np.argsort(~known, kind="stable"))
+        names = [field.name for field in fields(SlotScores)]
+        whole = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in names}
+        return SlotScores(**{name: _like(array, ids) for name, array in whole.items()})
 
 
 def _named() -> int:

@@ -47,6 +47,9 @@ class TorchRuntime:
         self._in_parts = InParts()
         self._slots = 16_384 if gpu else 1 << 40  # projected to the vocabulary at a time
 
+    def narrowed(self, pieces: np.ndarray) -> "TorchRuntime":
+        return self
+
     def to_device(self, array: np.ndarray) -> Tensor:
         tensor = torch.from_numpy(array)
         if self.device.type == "cuda":  # from pinned memory, or it would wait for all that the GPU has still to do

@@ -17,6 +17,7 @@ from masker.model.bag_of_words import BagOfWords
 from masker.model.claim import check_begun, claimed
 from masker.model.folder import SETTINGS
 from masker.model.padded_mlm import PaddedMLM, Settings
+from masker.model.seen import packed
 from masker.model.settings import NO_SEGMENTER
 from masker.training import checkpoint
 from masker.training.examples import encode_corpora, segment
@@ -109,8 +110,10 @@ def _train(
         for k in (0, 1)
     )
     for name in model.domains:
-        sizes = corpus.lengths[corpus.domain == model.vocabulary.domain(name)]
+        mine = corpus.domain == model.vocabulary.domain(name)
+        sizes = corpus.lengths[mine]
         model.settings.longest[name] = int(sizes.double().quantile(0.99)) if len(sizes) else 0
+        model.settings.seen[name] = packed(corpus.pieces_of(mine))
         model.settings.shape[name] = shape(model.vocabulary, corpora[name][:SHAPED])
     result = train(model, corpus, held_out, settings, domains=domains, out=out, kept=kept, resume=resume, report=report)
     data = [_described(name, lines, licences) for name, lines in corpora.items()]
