@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from masker.baselines.base import NAMES as BASELINES
@@ -78,10 +79,18 @@ def gated(masker: "Masker", task: Task, editor: Editor, below: float) -> Editor:
 
 def _auto(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
     from masker.search.auto import MOODS, AutoEditor
+    from masker.search.writing import draft_editors
 
+    named = options.pop("writer", None) or ()
+    folders = [named] if isinstance(named, str | Path) else named
+    writers = [draft_editors(masker.writer(folder), task, unit_of(masker, task)) for folder in folders]
     search = _search(masker, task, options)
+    if writers and not search.critic:
+        raise MaskerError(
+            "writers' drafts are chosen by a critic, which the model does not have; masker critic makes it"
+        )
     again = [_fast(masker, task, {"keep": keep}) for keep in MOODS] if search.critic else []
-    return AutoEditor(_fast(masker, task, {}), search, again)
+    return AutoEditor(_fast(masker, task, {}), search, again, writers)
 
 
 def _fast(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
@@ -110,6 +119,7 @@ def _search(masker: "Masker", task: Task, options: dict[str, Any]) -> "SearchEdi
     from masker.search.editor import SearchEditor
 
     assert masker.model.bag_of_words
+    task = masker.narrowed(task)
     assert task.from_
     top, reader = options.pop("top", 0), masker.reader(options.pop("reader", None))
     if reader:
@@ -207,7 +217,9 @@ def _tell_search(editor: "SearchEditor", text: str) -> tuple[Rewrite, Account]:
 
 _SHARED = frozenset({"max_edits", "min_score", "top"})
 METHODS = {
-    "auto": Method(frozenset({"max_edits", "strength", "reader"}), _lacks_for_auto, _auto, account=_tell_auto),
+    "auto": Method(
+        frozenset({"max_edits", "strength", "reader", "writer"}), _lacks_for_auto, _auto, account=_tell_auto
+    ),
     "fast": Method(frozenset({"min_score"}), _lacks_for_fast, _fast, account=_tell_fast),
     "search": Method(_SHARED | {"strength", "reader"}, _lacks_for_search, _search, account=_tell_search),
     "paper": Method(_SHARED, lambda masker, task: None, _paper, protects=False),

@@ -1,7 +1,7 @@
 """The options of editing, as keywords: what each is, with its type."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -38,6 +38,9 @@ class EditOptions(TaskOptions, total=False):
     reader: str | Path | None
     """The folder of a reader, which has the last word on what the search editor proposes; "none" does without. By
     default the model's own, if it has one."""
+    writer: str | Path | Sequence[str | Path] | None
+    """The folder of a causal LM (`masker distill --student lm`), or of several, whose drafts compete with those of
+    "auto": the model's critic chooses among all of them."""
     confidence: bool
     """Whether rewrites get a confidence, where the model has a critic: by default they do. It takes one pass more for
     every sentence that is changed."""

@@ -54,6 +54,13 @@ ReaderFolder = Annotated[
         "[default: the model's own].",
     ),
 ]  # fmt: skip
+Writers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--writer", metavar="DIR",
+        help="An lm student (masker distill --student lm) whose drafts compete with those of auto; repeatable.",
+    ),
+]  # fmt: skip
 Workers = Annotated[
     int | None, typer.Option("--workers", help="Processes to share the work; 0: one per GPU or core. Needs --out.")
 ]
@@ -79,6 +86,7 @@ def edit(
     min_score: o.MinScore = None,
     top: Top = 0,
     reader: ReaderFolder = None,
+    writer: Writers = None,
     min_confidence: o.MinConfidence = None,
     no_source_score: o.NoSourceScore = False,
     protect: o.Protect = None,
@@ -106,7 +114,7 @@ def edit(
         choice("format", format, list(LINE_WRITERS))
     options: dict[str, Any] = {
         "method": method, "strength": strength, "max_edits": max_edits, "min_score": min_score, "top": top,
-        "reader": reader, "min_confidence": min_confidence, "confidence": format == "jsonl",
+        "reader": reader, "writer": writer, "min_confidence": min_confidence, "confidence": format == "jsonl",
         "source_score": not no_source_score, "protect": protect, "keep": o.terms(keep),
         "forbid": o.words(forbid),
     }  # fmt: skip

@@ -40,7 +40,7 @@ def auto_account(editor: AutoEditor, source: str) -> tuple[Rewrite, Account]:
 def _accepted(editor: AutoEditor, segment: Segment, text: str, tried: Tried) -> SegmentAccount:
     start, end = _place(segment)
     return SegmentAccount(
-        start, end, _text(segment), editor.fast.name, "the student's rewrite passes all checks",
+        start, end, _text(segment), tried.by, "the student's rewrite passes all checks",
         _probabilities(segment.log_p), text, tuple(tried.checks),
     )  # fmt: skip
 

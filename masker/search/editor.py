@@ -264,6 +264,14 @@ class SearchEditor:
             return replace(none, reason=f"no edit scores above {least:g}")
         return replace(none, text=apply_edits(source, edits), edits=tuple(edits))
 
+    def acceptance(self, segment: Segment) -> tuple[float, float]:
+        """How probably a reader accepts what becomes of a segment, and how similar it is: 1 if no critic was asked."""
+        drafts = [draft for draft in segment.drafts if len(draft.parts) <= self.settings.max_edits]
+        best = next(filter(self.convinces, drafts), None)
+        if best is None or best.acceptance is None or not self.settings.critic:
+            return 1.0, 1.0
+        return math.exp(best.acceptance / self.settings.critic), best.similarity
+
     def convinces(self, draft: Draft) -> bool:
         return bool(np.exp(draft.log_p.min()) >= self.settings.convinced)
 

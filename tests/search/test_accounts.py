@@ -8,7 +8,7 @@ from masker.core.explanation import Explanation
 from masker.search.ranking import rank, terms
 
 GOOD = "Our waitress was slow and the soup was bland."  # the student's rewrite stands
-BAD = "The windows have n't been cleaned in years, you can see scum on them."  # it does not
+BAD = "We waited an hour and left."  # it does not
 NAMES = {"encoder", "bag_of_words", "likelihood", "similarity", "coherence", "residue", "sure"}
 
 
@@ -61,7 +61,7 @@ def test_why_the_student_was_good_enough(masker: Masker) -> None:
     assert explanation.account is not None
     (one,) = explanation.account.segments
     assert (one.method, one.student) == ("fast", explanation.rewrite.text)
-    assert [check.name for check in one.checks if check.name != "critic"] == ["bag_of_words", "encoder", "misfit"]
+    assert [check.name for check in one.checks] == ["bag_of_words", "encoder", "critic"]
     assert all(check.passed for check in one.checks)
     assert one.drafts == ()
     (tags,) = explanation.account.rounds
@@ -83,7 +83,7 @@ def test_why_it_was_not_and_what_was_found_instead(masker: Masker) -> None:
     record = explanation.to_dict()
     assert record["made_by"] == "search"
     assert record["segments"][0]["checks"][-1]["passed"] is False
-    assert record["rounds"][0]["tags"][0]["word"] == "The"
+    assert record["rounds"][0]["tags"][0]["word"] == "We"
     assert record["spans"]
 
 

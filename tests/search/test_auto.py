@@ -141,6 +141,22 @@ def test_a_critic_makes_up_for_classifiers_that_are_less_sure(monkeypatch: pytes
     assert accepted(search, half) == {0}
 
 
+@pytest.mark.parametrize(("least", "method"), [(0.4, "fast"), (0.1, "search")])
+def test_what_was_refused_stands_where_nothing_better_is_found(
+    monkeypatch: pytest.MonkeyPatch, least: float, method: str
+) -> None:
+    class Harsh:
+        def accepts(self, to: str, sources: Sequence[str], texts: Sequence[str]) -> np.ndarray:
+            return np.array([least if "great nice" in text else 0.2 for text in texts])
+
+    task, _, unit = searching(with_style())
+    search = SearchEditor(task, Words(GOOD, BAD), unit=unit)  # type: ignore[arg-type]
+    monkeypatch.setattr(search, "critic", Harsh())
+    made, _, tried = AutoEditor(Fast(), search).finished([rewrite("the food was bad .", bad="great nice")])
+    assert [(r.method, r.text == "the food was great nice .") for r in made] == [(method, method == "fast")]
+    assert [one.is_accepted() for one in tried] == [method == "fast"]
+
+
 def test_it_takes_more_texts_at_a_time_than_are_searched(search: SearchEditor) -> None:
     editor: Any = AutoEditor(Fast(), search)
     assert editor.chunk == auto.CHUNKS * search.chunk
