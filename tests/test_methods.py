@@ -25,7 +25,7 @@ def masker() -> Masker:
 
 def test_the_embedded_model_has_a_student(masker: Masker) -> None:
     assert isinstance(masker.student, LightTagger)
-    assert masker.student.targets == ("negative", "positive")
+    assert masker.student.targets == ("civil", "negative", "positive")
     assert sum(path.stat().st_size for path in (EMBEDDED / STUDENT).iterdir()) < 8_000_000
 
 
@@ -62,7 +62,7 @@ def test_the_first_that_has_all_the_options(masker: Masker, options: dict[str, o
 
 def test_without_a_student_for_it_texts_are_searched(masker: Masker) -> None:
     assert masker.editor("split").name == "search"
-    with pytest.raises(MaskerError, match="writes only from positive to negative or from negative to positive; use"):
+    with pytest.raises(MaskerError, match="writes only from toxic to civil or from positive to negative or"):
         masker.editor("split", method="fast")
     with pytest.raises(MaskerError, match="writes only"):
         masker.editor("positive", "split", method="auto")

@@ -46,12 +46,30 @@ model.settings.sources_only = ["toxic"]
 praise = """amazing awesome beautiful best better brilliant excellent expert fantastic favorite fine friend friends genius
             good great hero love loved lovely loves nice perfect right smart thank thanks wise wonderful"""
 model.settings.forbid = {"civil": praise.split()}  # an insult that becomes praise has its meaning turned round
+model.settings.seen = {name: pieces for name, pieces in model.settings.seen.items() if name not in ("split", "fused")}
 model.save_pretrained("masker/model/embedded", packed=True)
 PYTHON
 
 masker export masker/model/embedded
 experiments/embedded/student.sh search
-masker critic experiments/reading/critic/rated{,2}.jsonl.xz experiments/reading/drafts/rated.jsonl.xz \
-  --calibrate experiments/reading/critic/dev.jsonl.xz --calibrate experiments/reading/critic/dev2.jsonl.xz \
-  --out masker/model/embedded/critic
+rated=experiments/reading
+ratings=($rated/critic/rated{,2,3}.jsonl.xz $rated/drafts/rated.jsonl.xz)
+masker critic "${ratings[@]}" --out runs/critic.0
+masker critic "${ratings[@]}" --held-out 0.2 --seed 1 --out runs/critic.1
+python experiments/embedded/mean.py runs/critic.{0,1} --out runs/critic
+python - <<'PYTHON'
+from pathlib import Path
+from shutil import copy
+
+from masker import Masker
+from masker.runtime.export_critic import export_critic
+from masker.training.critic import calibrate, read_ratings
+
+model, read = Path("masker/model/embedded"), Path("experiments/reading/critic")
+for name in ("critic.json", "model.safetensors"):
+    copy(Path("runs/critic") / name, model / "critic")
+export_critic(model / "critic", model)
+ratings = [rating for name in ("dev", "dev2") for rating in read_ratings(read / f"{name}.jsonl.xz")]
+calibrate(Masker.from_pretrained().critic, ratings).write(model / "critic")
+PYTHON
 experiments/embedded/student.sh auto # again, from what the critic chooses

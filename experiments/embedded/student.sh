@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the student in the package, masker/model/embedded/student: the model rewrites all reviews that it was fitted to, by
 # the method `search`, or `auto` once there is a student, and a tagger of four layers learns from what an n-gram judge of the
-# same lines sees turned. Needs MASKER_DATA and a GPU (40 minutes; the rewriting can be shared out to many processes).
+# same lines sees turned, and from pairs of comments. Needs MASKER_DATA and a GPU (50 minutes; the rewriting can be shared out
+# to many processes).
 set -eu
 data=${MASKER_DATA:?set MASKER_DATA to the data folder} method=${1:-auto}
 lines=runs/yelp out=runs/student.$method folder=masker/model/embedded/student
@@ -18,9 +19,10 @@ silver() { # from to
 }
 silver negative positive
 silver positive negative
+python experiments/embedded/comments.py runs/detox/toxic.editor.txt runs/detox/civil.editor.txt --out $out/civil.tsv
 
-masker distill --student lasertagger --silver $out/positive.tsv --silver $out/negative.tsv --layers 4 --shared \
-  --keep-bias 0.3 --epochs 8 --batch-size 512 --lr 5e-4 --patience 100 --out $folder
+masker distill --student lasertagger --silver $out/positive.tsv --silver $out/negative.tsv --silver $out/civil.tsv \
+  --layers 4 --shared --keep-bias 0.5 --epochs 8 --batch-size 512 --lr 5e-4 --patience 100 --out $folder
 python -c "
 from masker import Student
 Student.from_pretrained('$folder', exported=False).save_pretrained('$folder', packed=True)"
