@@ -22,7 +22,7 @@ silver positive negative
 python experiments/embedded/comments.py runs/detox/toxic.editor.txt runs/detox/civil.editor.txt --out $out/civil.tsv
 
 masker distill --student lasertagger --silver $out/positive.tsv --silver $out/negative.tsv --silver $out/civil.tsv \
-  --layers 4 --shared --keep-bias 0.5 --epochs 8 --batch-size 512 --lr 5e-4 --patience 100 --out $folder
+  --layers 4 --shared --keep-bias 0.3 --epochs 8 --batch-size 512 --lr 5e-4 --patience 100 --out $folder
 python -c "
 from masker import Student
 Student.from_pretrained('$folder', exported=False).save_pretrained('$folder', packed=True)"
