@@ -5,6 +5,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -48,6 +49,12 @@ class Failures:
 
 def _command() -> Any:
     return typer.main.get_command(app).commands["edit"]  # type: ignore[attr-defined]
+
+
+def tell_finished(out: Path) -> None:
+    """For a run that was to be continued."""
+    said = f"masker: {out} is complete, and nothing is left to do; without --resume it is made anew"
+    err.print(said, markup=False, soft_wrap=True)
 
 
 def rewrites(

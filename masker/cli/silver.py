@@ -9,6 +9,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from masker.cli import _options as o
 from masker.cli import app
+from masker.cli._editing import tell_finished
 from masker.cli._output import err, writer
 from masker.errors import MaskerError
 
@@ -102,7 +103,10 @@ def silver(
     made_by = {"model": model, "source_model": source_model, "judge": judge and str(judge), "max_words": max_words}
     settings = SilverSettings(to, from_, synthetic or "input", min_score, min_similarity, options, made_by)
     found = write_pairs(settings, corpus, out, resume, encoding, device)
-    print_counts(found, out, context.command)
+    if resume and not found.now:
+        tell_finished(out)
+    else:
+        print_counts(found, out, context.command)
     if report:
         with writer(report) as sink:
             sink.write(json.dumps(found.to_dict(), indent=2) + "\n")
