@@ -120,7 +120,7 @@ class Bert2Bert(TorchStudent):
             return [align(self.vocabulary, text, pieces) for text, pieces in zip(texts, written, strict=True)]
 
         at_most = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
-        return edit_beginnings(self.vocabulary, texts, self.max_length, found, at_most=at_most)
+        return edit_beginnings(self.vocabulary, texts, self.max_length, found, self._in_parts, at_most=at_most)
 
     @torch.inference_mode()
     def _written(self, sources: Sequence[Sequence[int]], beams: int) -> list[list[int]]:

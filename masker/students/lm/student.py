@@ -201,7 +201,9 @@ class LMStudent(TorchStudent):
         found: list[list[Beam]] = [[] for _ in texts]
         beams, tokens = beams or self.beams, GPU_TOKENS if self.device.type == "cuda" else CPU_TOKENS
         for chosen in by_length(lengths, max(1, tokens // beams), fits):
-            for k, some in zip(chosen.tolist(), self._generate([prompts[k] for k in chosen], beams), strict=True):
+            asked, longest = [prompts[k] for k in chosen], int(lengths[chosen[0]])
+            written = self._in_parts.rows(lambda part: self._generate(part, beams), asked, longest)
+            for k, some in zip(chosen.tolist(), written, strict=True):
                 found[k] = some
         return found
 
