@@ -5,7 +5,7 @@ what is lacking is copied as it is. Of ONNX these numbers are used:
 
     ModelProto   7 graph
     GraphProto   5 initializer, 11 input
-    TensorProto  1 dims, 2 data_type, 8 name, 9 raw_data, 13 external_data (1 key, 2 value), 14 data_location
+    TensorProto  1 dims, 2 data_type, 8 name, 9 raw_data, 13 external_data (1 key, 2 value)
     ValueInfo    1 name, 2 type (1 tensor_type (2 shape (1 dim (1 dim_value, 2 dim_param))))
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 Field = tuple[int, int | bytes]
 
 _GRAPH, _INITIALIZER, _INPUT = 7, 5, 11
-_DIMS, _TYPE, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 8, 9, 13, 14
+_DIMS, _TYPE, _NAME, _RAW, _EXTERNAL = 1, 2, 8, 9, 13
 _TYPES = {np.dtype(np.float32): 1, np.dtype(np.int8): 3}
 
 
