@@ -210,6 +210,16 @@ class TorchStudent(Student):
         return cls._network(mlm, vocabulary, fields), vocabulary
 
 
+def short_lesson(
+    encode: Callable[[Sequence[Pair]], Examples], train: Sequence[Pair], held: Sequence[Pair], max_length: int
+) -> Lesson:
+    """All pairs that are short enough, which `encode` makes examples of."""
+    examples = encode(train)
+    if not examples.lengths:
+        raise MaskerError(f"all {len(train)} pairs are longer than {max_length} pieces; raise `max_length`")
+    return Lesson(examples, encode(held), {"too_long": len(train) - len(examples.lengths)})
+
+
 def split_pairs(
     pairs: Sequence[Pair], dev: Sequence[Pair] | None, settings: StudentSettings
 ) -> tuple[list[Pair], list[Pair]]:
