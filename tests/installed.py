@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).parents[1]
 PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
@@ -61,10 +63,26 @@ class Installed:
 
     def run(self, *command: str, stdin: str = "", cwd: str | Path = "/", status: int = 0) -> str:
         """What it prints: from elsewhere, and without a home that could be written to."""
-        env = {"PATH": os.environ["PATH"], "HOME": "/dev/null", "PYTHONDONTWRITEBYTECODE": "1"}
-        if java := os.environ.get("JAVA_HOME"):
-            env["JAVA_HOME"] = java
-        words: Sequence[str] = (str(self.bin / command[0]), *command[1:])
-        done = subprocess.run(words, input=stdin, capture_output=True, text=True, env=env, cwd=cwd, check=False)
+        done = subprocess.run(
+            self._words(command), input=stdin, capture_output=True, text=True, env=self._env(), cwd=cwd, check=False
+        )
         assert done.returncode == status, done.stderr
         return done.stdout
+
+    @contextmanager
+    def running(self, *command: str) -> Iterator[IO[str]]:
+        """What a command that goes on says on standard error; it is ended afterwards."""
+        words, env = self._words(command), self._env()
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=env, cwd="/") as process:
+            try:
+                assert process.stderr is not None
+                yield process.stderr
+            finally:
+                process.terminate()
+
+    def _words(self, command: Sequence[str]) -> list[str]:
+        return [str(self.bin / command[0]), *command[1:]]
+
+    def _env(self) -> dict[str, str]:
+        env = {"PATH": os.environ["PATH"], "HOME": "/dev/null", "PYTHONDONTWRITEBYTECODE": "1"}
+        return env | {name: os.environ[name] for name in ("JAVA_HOME",) if name in os.environ}

@@ -1,11 +1,18 @@
 """Each extra of the wheel alone, in an environment of its own, does what it promises."""
 
+import json
+import os
+import re
+import shutil
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
-from installed import Installed, build
+from installed import ROOT, Installed, build
 
-SOURCE = "The worst pizza I have ever had."
+SOURCE, TARGET = "The worst pizza I have ever had.", "The best pizza I have ever had."
 LINES = {
     "negative": ["the food was terrible .", "the staff was rude .", "a bad place ."],
     "positive": ["the food was great .", "the staff was nice .", "a good place ."],
@@ -24,7 +31,7 @@ def parquet(own: Installed, at: Path) -> None:
     own.run("python", "-c", write, SOURCE, cwd=at)
     own.run("masker", "edit", "in.parquet", "--to", "positive", "--out", "out.parquet", cwd=at)
     read = "import pyarrow.parquet as p; print(p.read_table('out.parquet')['text'].to_pylist())"
-    assert own.run("python", "-c", read, cwd=at) == f"['{SOURCE.replace('worst', 'best')}']\n"
+    assert own.run("python", "-c", read, cwd=at) == f"['{TARGET}']\n"
 
 
 def plot(own: Installed, at: Path) -> None:
@@ -33,17 +40,19 @@ def plot(own: Installed, at: Path) -> None:
 
 
 def languages(own: Installed, at: Path) -> None:
-    code = "from masker.core.text import split_words as s; t = '我们喜欢这家餐厅。'; print([t[a:b] for a, b in s(t)])"
-    assert own.run("python", "-c", code) == "['我们', '喜欢', '这', '家', '餐厅', '。']\n"
+    text = "我们喜欢这家餐厅。"
+    found = json.loads(own.run("masker", "explain", text, "--to", "negative", "--method", "paper", "--format", "json"))
+    assert [text[start:end] for start, end in found["offsets"]] == ["我们", "喜欢", "这", "家", "餐厅", "。"]
 
 
 def serve(own: Installed, at: Path) -> None:
-    code = (
-        "import httptools, prometheus_client, uvicorn, uvloop; from masker import Masker; "
-        "from masker.web.app import create_app; app = create_app(Masker.from_pretrained(), to='positive'); "
-        "print('/v1/edit' in {getattr(r, 'path', '') for r in app.routes})"
-    )
-    assert own.run("python", "-c", code) == "True\n"
+    with own.running("masker", "serve", "--port", "0") as said:
+        url = re.findall(r"http://\S+", said.readline())[0]
+        fields = json.dumps({"text": SOURCE, "to": "positive"}).encode()
+        with urlopen(Request(f"{url}/v1/edit", fields, {"Content-Type": "application/json"}), timeout=60) as answer:
+            assert json.load(answer)["text"] == TARGET
+        with urlopen(f"{url}/metrics", timeout=60) as answer:
+            assert b"masker_requests_total" in answer.read()
 
 
 def train(own: Installed, at: Path) -> None:
@@ -68,17 +77,33 @@ def onnx(own: Installed, at: Path) -> None:
     assert own.run(*edit, stdin="the food was terrible .\n", cwd=at).count("\n") == 1
 
 
-def beam(own: Installed, at: Path) -> None:
+def beam(own: Installed, at: Path, engine: str = "beam") -> None:
     (at / "in.txt").write_text(f"{SOURCE}\n", "utf-8")
-    own.run("masker", "beam", "edit", "--input", "in.txt", "--output", "out.txt", "--to", "positive", cwd=at)
-    (written,) = at.glob("out*")
-    assert "The best pizza" in written.read_text("utf-8")
+    own.run("masker", engine, "edit", "--input", "in.txt", "--output", "out.txt", "--to", "positive", cwd=at)
+    (written,) = at.glob("out-*.txt")
+    assert written.read_text("utf-8") == f"{TARGET}\n"
+
+
+def spark(own: Installed, at: Path) -> None:
+    beam(own, at, "spark")
+
+
+PROMISES = {each.__name__: each for each in (parquet, plot, languages, serve, train, tensorboard, onnx, beam, spark)}
+
+
+def test_every_extra_has_a_promise() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert {*PROMISES, "test", "docs", "dev", "mutation"} == {*project["optional-dependencies"]}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("promise", [parquet, plot, languages, serve, train, tensorboard, onnx, beam])
-def test_an_extra_alone_does_what_it_promises(wheel: Path, tmp_path: Path, promise: object) -> None:
-    own = Installed(tmp_path / "own", wheel, extra=promise.__name__)  # type: ignore[attr-defined]
+@pytest.mark.parametrize(("extra", "promise"), PROMISES.items(), ids=PROMISES)
+def test_an_extra_alone_does_what_it_promises(
+    wheel: Path, tmp_path: Path, extra: str, promise: Callable[[Installed, Path], None]
+) -> None:
+    if extra == "spark" and not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("there is no Java here")
+    own = Installed(tmp_path / "own", wheel, extra=extra)
     at = tmp_path / "at"
     at.mkdir()
-    promise(own, at)  # type: ignore[operator]
+    promise(own, at)

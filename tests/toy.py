@@ -2,9 +2,11 @@
 
 import signal
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from masker.core.vocabulary import Vocabulary
@@ -31,6 +33,17 @@ def make_base(folder: Path, vocabulary: Vocabulary) -> Path:
     torch.manual_seed(0)
     PaddedMLM(BertForMaskedLM(config), vocabulary, Settings(window=32)).save_pretrained(folder)
     return folder
+
+
+def narrow(module: nn.Module, most: int) -> None:
+    """Have a module run out of memory when it is asked about more than so many rows."""
+
+    def check(_: nn.Module, given: tuple[Tensor, ...], named: dict[str, Any]) -> None:
+        rows = next(value for value in (*given, *named.values()) if isinstance(value, Tensor))
+        if len(rows) > most:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    module.register_forward_pre_hook(check, with_kwargs=True)
 
 
 def hears_ctrl_c() -> None:

@@ -19,7 +19,7 @@ from masker.show.terminal import Terminal
 # which extra of the package brings what is imported
 _EXTRAS = {
     "torch": "train", "transformers": "train", "accelerate": "train", "sklearn": "train", "scipy": "train",
-    "sacrebleu": "train", "onnx": "onnx", "onnxscript": "onnx", "apache_beam": "beam", "pyarrow": "beam",
+    "sacrebleu": "train", "onnx": "onnx", "onnxscript": "onnx", "apache_beam": "beam", "pyarrow": "parquet",
     "pyspark": "spark", "matplotlib": "plot",
 }  # fmt: skip
 

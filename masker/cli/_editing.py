@@ -5,6 +5,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -50,6 +51,18 @@ def _command() -> Any:
     return typer.main.get_command(app).commands["edit"]  # type: ignore[attr-defined]
 
 
+def counter(*, quiet: bool = False) -> Progress:
+    """A count of what is done, on a terminal only."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    return Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal)
+
+
+def tell_finished(out: Path) -> None:
+    """For a run that was to be continued."""
+    said = f"masker: {out} is complete, and nothing is left to do; without --resume it is made anew"
+    err.print(said, markup=False, soft_wrap=True)
+
+
 def rewrites(
     job: "Job",
     texts: Iterable[str],
@@ -64,9 +77,7 @@ def rewrites(
 
     Not if they are `shown` on a terminal, which tells as much. What `encoding` has no characters for is not written.
     """
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    quiet = (shown and sys.stdout.isatty()) or not err.is_terminal
-    with Progress(*columns, console=err, transient=True, disable=quiet) as bar:
+    with counter(quiet=shown and sys.stdout.isatty()) as bar:
         source = iter(texts)
         first = list(itertools.islice(source, 1))  # a bad file shows before the model is loaded
         editor = job.load(device, keep_going=True)

@@ -55,7 +55,6 @@ Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of the input
 _OTHERWISE = {
     "corpora": "domain",
     "judges": "judge",
-    "learning_rate": "lr",
     "metrics": "metric",
     "normalised": "no_normalise",
     "out": "plot",

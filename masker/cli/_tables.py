@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from masker.cli._editing import Failures, rewrites
+from masker.cli._editing import Failures, rewrites, tell_finished
 from masker.data.formats import Table, format_of, read_records
 from masker.data.formats.decoding import open_packed
 from masker.data.output import replacing, target
+from masker.data.resumable import check_finished
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
@@ -41,9 +42,12 @@ def edit_table(
     # All rewrites come first, in a file that can be continued: a row may be many lines, and Parquet has none.
     texts = target(out).with_name(target(out).name + ".texts")
     card = texts.with_name(texts.name + ".json")
-    if resume and target(out).exists() and not card.exists():
-        raise MaskerError(f"{out} is there already, and no unfinished run; remove it to start anew")
     records = read_records(file, column=column, encoding=encoding)
+    if resume and target(out).exists() and not card.exists():
+        written = sum(1 for _ in format.read(target(out), column, encoding))
+        check_finished(out, written, records, str(file))
+        tell_finished(out)
+        return
     edit_file(
         job, records, texts, format="jsonl", workers=workers or 0, device=device, resume=resume, source=str(file),
         column=column, encoding=encoding, keep_card=True,

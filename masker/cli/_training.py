@@ -49,6 +49,12 @@ def reports(title: str, describe: Callable[["Progress"], str]) -> Iterator["Repo
         yield report
 
 
+def told_apart(p: "Progress") -> str:
+    """A line for what learns to tell things apart."""
+    told = f"  told apart {p.newest.details['told_apart']:.1f} %" if p.newest else ""
+    return f"loss {p.loss:.3f}{told}  {p.tokens_per_second:,.0f} tokens/s"
+
+
 def say(line: str) -> None:
     err.print(line, markup=False, soft_wrap=True)
 

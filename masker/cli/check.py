@@ -14,7 +14,6 @@ from masker.cli._output import choice, err, writer
 from masker.cli.edit import MaxEdits, Method, Strength
 
 TOP = 20  # drafts that suggestions are taken from
-SHAPES = ["text", "json", "sarif", "github"]
 Shape = Annotated[str, typer.Option("--format", help="text, json, sarif, or github (annotations).")]
 Suggestions = Annotated[
     int, typer.Option("--suggestions", min=1, max=5, help="Up to so many for a place: more than 1 take longer.")
@@ -53,7 +52,7 @@ def check(
     """
     from masker.show.findings import FORMATS, Checked
 
-    choice("format", format, SHAPES)
+    choice("format", format, list(FORMATS))
     job = checking_job(
         to, from_, model, max_words, exact, method=method, strength=strength, max_edits=max_edits,
         min_score=min_score, min_confidence=min_confidence, top=TOP if suggestions > 1 else 0, below=below,

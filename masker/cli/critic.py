@@ -1,17 +1,14 @@
 """masker critic: what tells how probably a reader accepts a rewrite."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from masker.cli import _options as o
 from masker.cli import app
-from masker.cli._training import command, reports, say
+from masker.cli._training import command, reports, say, told_apart
 from masker.errors import MaskerError
-
-if TYPE_CHECKING:
-    from masker.training.progress import Progress
 
 
 @app.command()
@@ -46,7 +43,7 @@ def critic(
     from masker.runtime.critic import load_critic
     from masker.runtime.export_critic import export_critic
     from masker.training.critic import CriticSettings, fit_critic, read_ratings
-    from masker.training.critic import calibrate as suited
+    from masker.training.critic import calibrate as recalibrated
 
     folder = local_folder(model)
     if folder is None:
@@ -59,16 +56,11 @@ def critic(
     }  # fmt: skip
     settings = CriticSettings(**{name: value for name, value in given.items() if value is not None}, seed=seed)
     ratings = [rating for path in files for rating in read_ratings(path)]
-    with reports("critic", _line) as report:
+    with reports("critic", told_apart) as report:
         card = fit_critic(ratings, model, target, settings=settings, command=command(), report=report)
     export_critic(target, folder)
     if calibrate:
         taught = load_critic(target, folder, LightModel.read(folder).vocabulary, "cpu")
-        suited(taught, [rating for path in calibrate for rating in read_ratings(path)]).write(target)
+        recalibrated(taught, [rating for path in calibrate for rating in read_ratings(path)]).write(target)
     scores = card.made["scores"]
     say(f"wrote {target}: tells {scores['told_apart']:.1f} % of held-out pairs of good and bad rewrites apart")
-
-
-def _line(p: "Progress") -> str:
-    told = f"  told apart {p.newest.details['told_apart']:.1f} %" if p.newest else ""
-    return f"loss {p.loss:.3f}{told}  {p.tokens_per_second:,.0f} tokens/s"

@@ -143,7 +143,7 @@ def _options(student: str, **given: Any) -> dict[str, Any]:
 
 
 def _check_folder(out: Path, base: str | None, shared: bool) -> None:
-    """Refuse what a student must not take the place of."""
+    """A student that shares embeddings lies in the folder of the model whose they are."""
     from masker.model.folder import EMBEDDED
 
     folder = EMBEDDED if base is None else Path(base).expanduser()

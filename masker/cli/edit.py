@@ -10,7 +10,7 @@ import typer
 
 from masker.cli import _options as o
 from masker.cli import app
-from masker.cli._editing import Failures, rewrites
+from masker.cli._editing import Failures, rewrites, tell_finished
 from masker.cli._output import choice, err, is_stdout, writer
 from masker.errors import MaskerError, check_whole
 
@@ -144,10 +144,12 @@ def edit(
         else:
             from masker.scale.parallel import edit_file
 
-            edit_file(
+            written = edit_file(
                 job, records, out, format=format or "lines", workers=workers or 0, device=device, resume=resume,
                 source=str(file), column=column, encoding=encoding, on_failure=failures.note,
             )  # fmt: skip
+            if resume and not written:
+                tell_finished(out)
     failures.end()
 
 

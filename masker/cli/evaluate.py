@@ -111,10 +111,10 @@ def evaluate(
     For two directions repeat --source, --output and --to in the same order, and give the references of the first
     direction before those of the second; they are shared out evenly:
 
-    Of aligned pairs: masker evaluate --pairs dev_balanced.tsv --output fused.txt --to fused
-
     masker evaluate --source neg.txt --output neg.out --to positive --reference 'neg.ref?' --source pos.txt --output
     pos.out --to negative --reference 'pos.ref?' --judge judges/ngram
+
+    Of aligned pairs: masker evaluate --pairs dev_balanced.tsv --output fused.txt --to fused
     """
     from masker.evaluation.report import evaluate as score
 
@@ -171,9 +171,8 @@ def _aligned(
     pairs: list[str], outputs: list[str], to: list[str], *, reverse: bool
 ) -> tuple[list["Direction"], list[dict[str, Any]]]:
     """Directions whose sources and only references are the two sides of aligned pairs."""
-    from masker.data.formats import read_lines
     from masker.data.pairs import read_pairs
-    from masker.evaluation.report import Direction
+    from masker.evaluation.direction import Direction, read_outputs
 
     if len(outputs) != len(pairs) or len(to) != len(pairs):
         counts = f"{len(pairs)} --pairs, {len(outputs)} --output and {len(to)} --to"
@@ -181,8 +180,8 @@ def _aligned(
     directions, files = list[Direction](), list[dict[str, Any]]()
     for path, output, domain in zip(pairs, outputs, to, strict=True):
         sides = list(read_pairs(path, reverse=reverse))
-        targets = [pair.target for pair in sides]
-        directions.append(Direction(domain, [pair.source for pair in sides], read_lines(output), [targets]))
+        sources, targets = [pair.source for pair in sides], [pair.target for pair in sides]
+        directions.append(Direction(domain, sources, read_outputs(output, sources), [targets]))
         files.append({"source": path, "output": output, "references": [path], "paper_reference": None})
     return directions, files
 

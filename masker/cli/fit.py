@@ -19,6 +19,7 @@ from masker.cli._student import SILVER, add_student
 from masker.cli._training import claim, command, reports, say
 from masker.cli.reader import fit_reader
 from masker.errors import MaskerError
+from masker.model.claim import check_begun, is_begun
 from masker.model.folder import BASELINES, READER, STUDENT
 from masker.model.folder import SETTINGS as SETTINGS_FILE
 
@@ -136,7 +137,6 @@ def fit(
     first; at the end lines that were set aside are rewritten, up to 100 of each domain, and judged: OUT/report.html.
     """
     from masker.data.corpora import load_domains, set_aside, use_all
-    from masker.model.claim import check_begun
 
     shared |= {"style": style, "keep_embeddings": keep_embeddings}
     settings, chosen = _settings(shared)
@@ -181,7 +181,7 @@ def _is_finished(out: Path) -> bool:
     """Whether the same command has made the model already: what is left to do is the student, or the report."""
     from masker.model.folder import has_settings, read_settings
 
-    if not has_settings(out) or any((out / "checkpoints").glob("step-*")):
+    if not has_settings(out) or is_begun(out):
         return False
     made, typed = read_settings(out / SETTINGS_FILE).made, command()
     return bool(made) and _begun(made[-1]["command"] or "") == _begun(typed)
@@ -286,7 +286,7 @@ def _reports(out: Path) -> Iterator["Report"]:
         with reports("step", _line) as report:
             yield report
     except KeyboardInterrupt:
-        if any((out / "checkpoints").glob("step-*")):
+        if is_begun(out):
             raise MaskerError(
                 f"interrupted; the run so far is in {out}: the same command with --resume goes on"
             ) from None

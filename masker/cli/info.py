@@ -19,7 +19,7 @@ def info(
 ) -> None:
     """Print what a model is and how it was made.
 
-    Students, readers and judges are told of, too.
+    Students, readers, critics and judges are told of, too.
     """
     from masker.model.card import facts
     from masker.model.folder import local_folder
@@ -27,13 +27,12 @@ def info(
     from masker.runtime import load_network
 
     console = Terminal(highlight=False, soft_wrap=True)
-    if model is not None and (other := list(_other(Path(model).expanduser()))):
-        for name, value in other:
-            console.print(f"{name:<18}", value, markup=False)
-        return
-    folder = local_folder(model)
-    found = LightModel.read(folder) if folder else load_network(model)
-    for name, value in [*facts(found, model or "the embedded model"), *_parts(folder)]:
+    told = [] if model is None else list(_other(Path(model).expanduser()))
+    if not told:
+        folder = local_folder(model)
+        found = LightModel.read(folder) if folder else load_network(model)
+        told = [*facts(found, model or "the embedded model"), *_parts(folder)]
+    for name, value in told:
         console.print(f"{name:<18}", value, markup=False)
 
 

@@ -9,10 +9,9 @@ import typer
 
 from masker.cli import _options as o
 from masker.cli import app
-from masker.cli._training import command, reports, say
+from masker.cli._training import command, reports, say, told_apart
 
 if TYPE_CHECKING:
-    from masker.training.progress import Progress
     from masker.training.reader import ReaderSettings
 
 LARGEST = 512  # texts of a step on a GPU, at most
@@ -67,13 +66,8 @@ def fit_reader(
     if "batch_size" not in chosen and chosen_device(settings.device) != "cpu":
         size = min(LARGEST, batch_for(sum(map(len, corpora.values())), settings.epochs))
         settings = replace(settings, batch_size=size)
-    with reports("reader", _line) as report:
+    with reports("reader", told_apart) as report:
         card = fit_reader(corpora, base, out, settings=settings, command=command(), report=report)
     made, scores = card.made, card.made["scores"]
     told = f"tells {scores['told_apart']:.1f} % of held-out texts apart, " if scores else ""
     say(f"wrote {out}: {told}{made['steps']} steps, {made['seconds']} s")
-
-
-def _line(p: "Progress") -> str:
-    told = f"  told apart {p.newest.details['told_apart']:.1f} %" if p.newest else ""
-    return f"loss {p.loss:.3f}{told}  {p.tokens_per_second:,.0f} tokens/s"

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from masker.cli import _options as o
 from masker.cli import app
+from masker.cli._editing import counter, tell_finished
 from masker.cli._output import err, writer
 from masker.errors import MaskerError
 
@@ -102,7 +102,10 @@ def silver(
     made_by = {"model": model, "source_model": source_model, "judge": judge and str(judge), "max_words": max_words}
     settings = SilverSettings(to, from_, synthetic or "input", min_score, min_similarity, options, made_by)
     found = write_pairs(settings, corpus, out, resume, encoding, device)
-    print_counts(found, out, context.command)
+    if resume and not found.now:
+        tell_finished(out)
+    else:
+        print_counts(found, out, context.command)
     if report:
         with writer(report) as sink:
             sink.write(json.dumps(found.to_dict(), indent=2) + "\n")
@@ -126,8 +129,7 @@ def write_pairs(
         masker = Masker.from_pretrained(
             made_by["model"], made_by["source_model"], device=device, max_words=made_by["max_words"]
         )
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    with counter() as bar:
         task = bar.add_task("0 lines")
         return write_silver(
             masker, corpus, out, settings, judge=judge, resume=resume, encoding=encoding, group=group_size(masker),

@@ -100,7 +100,7 @@ class ResumableFile:
         known = self._known()
         finished = known is not None and known.complete
         size = self.path.stat().st_size if self.path.exists() else None
-        found = self._whole_lines() if self.line_per_record else (known.lines if known else 0, 0)
+        found = _whole_lines(self.path) if self.line_per_record else (known.lines if known else 0, 0)
         if not self.resume:
             if found[0] and not (finished and size is None):
                 raise MaskerError(f"{self.card} is of an unfinished run; continue it with `resume`, or {self._remedy}")
@@ -110,7 +110,10 @@ class ResumableFile:
         elif found[0]:
             raise MaskerError(f"{self.card} is missing, so it is not known how the run was begun; remove {self.path}")
         elif size is None and self.out.exists() and not self.keep_card:
-            raise MaskerError(f"{self.out} is there already, and no unfinished run; remove it to start anew")
+            lines, whole = _whole_lines(self.out)
+            self.lines = lines + (whole < self.out.stat().st_size)  # the last may have no end
+            self.complete = True
+            return
         if known is None:
             self._save()  # first, so that a card never speaks of the file of another run
             self._open(0)
@@ -142,17 +145,6 @@ class ResumableFile:
     def _check_size(self, path: Path) -> None:
         if (path.stat().st_size if path.is_file() else 0) < self.state.bytes:
             raise MaskerError(f"{path} is gone or cut short; {self._remedy}")
-
-    def _whole_lines(self) -> tuple[int, int]:
-        """How many lines of OUT.part are whole, and where the last of them ends."""
-        lines = length = whole = 0
-        if self.path.exists():
-            with open(self.path, "rb") as file:
-                while block := file.read(2**20):
-                    lines += block.count(b"\n")
-                    whole = length + block.rfind(b"\n") + 1 if b"\n" in block else whole
-                    length += len(block)
-        return lines, whole
 
     def _open(self, length: int) -> None:
         self._file = open(self.path, "ab")  # noqa: SIM115 (it is closed with the stack)
@@ -238,6 +230,25 @@ class ResumableFile:
             put(self.path, self.out)
         if not self.keep_card:
             self.card.unlink(missing_ok=True)
+
+
+def check_finished(out: Path, written: int, records: Iterable[Record], source: str) -> None:
+    """A finished run may have left no card: all that tells it from another is that no record is missing in OUT."""
+    if (wanted := sum(1 for _ in records)) != written:
+        counts = f"(texts: {written:,} and {wanted:,})"
+        raise MaskerError(f"{out} is there already, and not made of {source} {counts}; remove it to start anew")
+
+
+def _whole_lines(path: Path) -> tuple[int, int]:
+    """How many lines of a file are whole, and where the last of them ends."""
+    lines = length = whole = 0
+    if path.exists():
+        with open(path, "rb") as file:
+            while block := file.read(2**20):
+                lines += block.count(b"\n")
+                whole = length + block.rfind(b"\n") + 1 if b"\n" in block else whole
+                length += len(block)
+    return lines, whole
 
 
 def _checksum(record: Record, before: int) -> int:

@@ -1,6 +1,5 @@
 """What tells corpora apart: how well a quick classifier does it, by which words, and whether it is the topic."""
 
-import itertools
 import math
 import random
 from collections import Counter
@@ -26,16 +25,6 @@ def separability(corpora: Mapping[str, Sequence[str]], *, seed: int = 0) -> floa
     Every domain gives the same number of lines, at most 2,000, so chance is 1 / number of domains.
     """
     return _accuracy(samples(corpora, seed), seed)
-
-
-def warn_if_inseparable(corpora: Mapping[str, Sequence[str]], *, seed: int = 0) -> str | None:
-    """A warning about the two domains most alike, if a classifier is not clearly better than chance on them."""
-    results = []
-    # Pair by pair: among three domains, two that are the same would hide behind a third that differs.
-    for names in itertools.combinations(corpora, 2):
-        taken = samples({name: corpora[name] for name in names}, seed)
-        results.append((_accuracy(taken, seed), sum(map(len, taken)), *names))
-    return inseparable(*min(results)) if results else None
 
 
 def inseparable(accuracy: float, lines: int, first: str, second: str) -> str | None:

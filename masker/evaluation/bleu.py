@@ -10,9 +10,7 @@ from masker.evaluation.tally import Tally
 
 def bleu(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Tally:
     """Corpus BLEU of already tokenised outputs; `references` holds one sequence of lines a reference file."""
-    metric = BLEU(
-        tokenize="none", effective_order=True
-    )  # effective order changes no statistic, it only silences a warning
+    metric = BLEU(tokenize="none", effective_order=True)  # which changes no statistic, and silences a warning
     rows = []
     for output, *targets in zip(outputs, *references, strict=True):
         found = metric.sentence_score(output, targets)

@@ -47,12 +47,18 @@ class Direction:
         writes it, the column `text` is read.
         """
         paper = None if paper_reference is None else read_lines(paper_reference)
-        sources, outputs = _texts(source), _texts(output)
-        pairs = list(zip(sources, outputs, strict=False))
-        if pairs and all(line.startswith(f"{before}\t") for before, line in pairs):
-            hint = "as masker edit --format tsv writes them; give the rewrites alone"
-            raise MaskerError(f"{output} has two columns, {hint}")
-        return cls(to, sources, outputs, [_texts(path) for path in references], paper)
+        sources = _texts(source)
+        return cls(to, sources, read_outputs(output, sources), [_texts(path) for path in references], paper)
+
+
+def read_outputs(path: str | Path, sources: Sequence[str]) -> list[str]:
+    """What a system made of sources; a file that has these, too, in a column of their own is refused."""
+    outputs = _texts(path)
+    pairs = list(zip(sources, outputs, strict=False))
+    if pairs and all(line.startswith(f"{before}\t") for before, line in pairs):
+        hint = "as masker edit --format tsv writes them; give the rewrites alone"
+        raise MaskerError(f"{path} has two columns, {hint}")
+    return outputs
 
 
 def _texts(path: str | Path) -> list[str]:

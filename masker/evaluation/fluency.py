@@ -1,9 +1,9 @@
 """Fluency: log-likelihood per word in nats, under any language model that can say how likely a text is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -76,8 +76,16 @@ def load_language_model(folder: str | Path | None = None, *, device: str | None 
     )
 
 
+class Asked(NamedTuple):
+    """A row of tokens, and tokens that are asked about at some places of it."""
+
+    row: list[int]
+    at: Sequence[int]
+    tokens: list[int]
+
+
 class _Transformer:
-    """What both kinds share: loading from safetensors, and log-probabilities of tokens in padded batches."""
+    """What both kinds share: loading from safetensors, and log-likelihoods of tokens in padded batches."""
 
     auto_class: str
     batch_tokens = 2048  # at a time, padding included: every one of them has log-probabilities of a whole vocabulary
@@ -86,25 +94,33 @@ class _Transformer:
         import transformers
 
         from masker.model.pretrained import quiet
+        from masker.runtime.memory import InParts
         from masker.training.device import choose_device
 
-        self.device = choose_device(device)
+        self.device, self._in_parts = choose_device(device), InParts()
         with quiet():
             self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
             loader = getattr(transformers, self.auto_class)
             self.model: Any = loader.from_pretrained(folder, use_safetensors=True).to(self.device).eval()
 
-    def _log_probs(self, rows: Sequence[list[int]]) -> Iterator[tuple[int, Any]]:
-        """For each row its number and log-probabilities [length, vocabulary], rows of like length together."""
+    def _sums(self, asked: Sequence[Asked]) -> list[float]:
+        """What the log-probabilities of the tokens that are asked about sum up to."""
+        found, lengths = [0.0] * len(asked), [len(each.row) for each in asked]
+        for chosen in by_length(lengths, self.batch_tokens):
+            some = self._in_parts.rows(self._batch, [asked[i] for i in chosen], lengths[chosen[0]])
+            for i, log_p in zip(chosen.tolist(), some, strict=True):
+                found[i] = log_p
+        return found
+
+    def _batch(self, asked: Sequence[Asked]) -> list[float]:
         import torch
 
-        for chosen in by_length([len(row) for row in rows], self.batch_tokens):
-            tables = padded([rows[i] for i in chosen], 0)
-            ids, inside = (torch.from_numpy(table).to(self.device) for table in tables)  # [B, L]
-            with torch.inference_mode():
-                logits = self.model(input_ids=ids, attention_mask=inside).logits
-            for i, row in zip(chosen.tolist(), logits, strict=True):
-                yield i, row[: len(rows[i])].float().log_softmax(-1)
+        tables = padded([each.row for each in asked], 0)
+        ids, inside = (torch.from_numpy(table).to(self.device) for table in tables)  # [B, L]
+        with torch.inference_mode():
+            logits = self.model(input_ids=ids, attention_mask=inside).logits
+            pairs = zip(asked, logits, strict=True)
+            return [float(of.float().log_softmax(-1)[each.at, each.tokens].double().sum()) for each, of in pairs]
 
 
 class CausalLM(_Transformer):
@@ -118,12 +134,8 @@ class CausalLM(_Transformer):
         start = self.tokenizer.eos_token_id if start is None else start
         if start is None:
             raise MaskerError("the language model's tokenizer has neither a bos nor an eos token to start a text with")
-        rows = [[start, *self.tokenizer(text, add_special_tokens=False)["input_ids"]] for text in texts]
-        sums = [0.0] * len(texts)
-        for i, log_p in self._log_probs(rows):
-            targets = rows[i][1:]
-            sums[i] = float(log_p[range(len(targets)), targets].double().sum())
-        return sums
+        rows = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+        return self._sums([Asked([start, *row], range(len(row)), row) for row in rows])
 
 
 class MaskedLM(_Transformer):
@@ -133,18 +145,17 @@ class MaskedLM(_Transformer):
 
     def log_likelihoods(self, texts: Sequence[str]) -> list[float]:
         """The pseudo-log-likelihood of each whole text."""
-        rows: list[list[int]] = []
-        asked: list[tuple[int, int, int]] = []  # text, position, token
+        asked, of_text = list[Asked](), list[int]()
         for number, text in enumerate(texts):
             ids = self.tokenizer(text)["input_ids"]
             special = self.tokenizer.get_special_tokens_mask(ids, already_has_special_tokens=True)
             for position in (p for p, s in enumerate(special) if not s):
-                rows.append([*ids[:position], self.tokenizer.mask_token_id, *ids[position + 1 :]])
-                asked.append((number, position, ids[position]))
+                row = [*ids[:position], self.tokenizer.mask_token_id, *ids[position + 1 :]]
+                asked.append(Asked(row, [position], [ids[position]]))
+                of_text.append(number)
         sums = [0.0] * len(texts)
-        for i, log_p in self._log_probs(rows):
-            number, position, token = asked[i]
-            sums[number] += float(log_p[position, token])
+        for number, log_p in zip(of_text, self._sums(asked), strict=True):
+            sums[number] += log_p
         return sums
 
 
@@ -157,9 +168,11 @@ class PaddedLM:
     """
 
     def __init__(self, model: "PaddedMLM", *, device: str | None = None) -> None:
+        from masker.runtime.memory import InParts
         from masker.training.device import choose_device
 
         self.model: PaddedMLM = model.to(choose_device(device)).eval()
+        self._in_parts = InParts()
         self.batch_tokens = 2048 if self.model.device.type == "cpu" else 65_536
 
     def log_likelihoods(self, texts: Sequence[str]) -> list[float]:
@@ -195,8 +208,11 @@ class PaddedLM:
         """ln P of the targets of each row [B], summed over its masks."""
         import torch
 
-        on = self.model.device
+        def sums(ids: "Tensor", attention: "Tensor", slots: "Tensor", targets: "Tensor") -> tuple["Tensor"]:
+            logits = self.model(ids, attention, slots).float()  # [B, n_p, V]
+            chosen = logits.gather(2, targets[:, :, None])[:, :, 0] - logits.logsumexp(-1)
+            return (chosen.double().sum(1),)
+
+        inputs = (table.to(self.model.device) for table in (ids, masked.attention, masked.slots, masked.targets))
         with torch.inference_mode():
-            logits = self.model(ids.to(on), masked.attention.to(on), masked.slots.to(on)).float()  # [B, n_p, V]
-            chosen = logits.gather(2, masked.targets.to(on)[:, :, None])[:, :, 0] - logits.logsumexp(-1)
-        return chosen.double().sum(1).cpu()
+            return self._in_parts(sums, *inputs)[0].cpu()

@@ -70,8 +70,13 @@ def check_free(folder: Path, card: str) -> None:
         )
 
 
+def is_begun(folder: Path) -> bool:
+    """Whether a run in this folder can be gone on with."""
+    return any((folder.expanduser() / RUN).glob("step-*"))
+
+
 def check_begun(folder: Path, *, resume: bool) -> None:
     """Refuse to begin where a run can be gone on with: its checkpoints would be lost."""
-    run = folder.expanduser() / RUN
-    if not resume and any(run.glob("step-*")):
+    if not resume and is_begun(folder):
+        run = folder.expanduser() / RUN
         raise MaskerError(f"{folder} has an unfinished run; go on with `resume`, or remove {run} to start anew")

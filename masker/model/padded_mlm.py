@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from masker.core.runtime import Runtime, SlotScores  # noqa: F401  (their old home)
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
 from masker.model.bag_of_words import BagOfWords
@@ -155,6 +154,7 @@ class PaddedMLM(nn.Module, WithDomains):
         save(self, Path(folder), packed=packed)
 
     def push_to_hub(self, repository: str, **options: Any) -> None:
+        """Upload it to the Hugging Face hub; `options` go to huggingface_hub's upload_folder."""
         from masker.model.pretrained import push
 
         push(self, repository, **options)

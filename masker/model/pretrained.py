@@ -175,7 +175,7 @@ def save_packed(mlm: Any, path: Path) -> None:
 
 
 def push(model: "PaddedMLM", repository: str, **options: Any) -> None:
-    """Upload a model to the hub; `options` go to huggingface_hub's upload_folder."""
+    """Upload a model to the hub."""
     from huggingface_hub import HfApi
 
     with tempfile.TemporaryDirectory() as folder:

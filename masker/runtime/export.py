@@ -170,7 +170,7 @@ def _example(model: PaddedMLM) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, seen: Tensor, scaling: float) -> Tensor:
-    """As `_last_layer.plain`, in the products that the other layers are made of."""
+    """As `last_layer.plain`, in the products that the other layers are made of."""
     score = (q @ k.transpose(2, 3) * scaling).masked_fill(~seen[:, None, None, :].bool(), torch.finfo(q.dtype).min)
     return (score.softmax(-1) @ v).transpose(1, 2)
 

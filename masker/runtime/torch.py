@@ -111,12 +111,12 @@ def _is_large(device: torch.device) -> bool:
 def _kernels() -> Any:
     """The kernels for CUDA; None where Triton is not installed, or has no C compiler to work with."""
     try:
-        from masker.runtime import kernels as _fused
+        from masker.runtime import kernels
 
-        _fused.best_and_norm(torch.zeros(1, 1, 2, device="cuda", dtype=torch.bfloat16), None)
+        kernels.best_and_norm(torch.zeros(1, 1, 2, device="cuda", dtype=torch.bfloat16), None)
     except Exception:  # of many kinds; PyTorch alone gives the same answers, more slowly
         return None
-    return _fused
+    return kernels
 
 
 def _beside(tensor: Tensor, other: Array) -> Array:

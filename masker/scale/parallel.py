@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from masker.data.formats import Record
-from masker.data.resumable import ResumableFile
+from masker.data.resumable import ResumableFile, check_finished
 from masker.errors import MaskerError
 from masker.runtime import cores, gpus
 from masker.scale.job import Job, one_thread, render
@@ -55,6 +55,7 @@ def edit_file(
     del settings["max_words"]  # a run that stopped at too long a line goes on with a higher limit
     with ResumableFile(out, settings, resume=resume, keep_card=keep_card) as part:
         if part.complete:
+            check_finished(part.out, part.lines, records, source or "the input")
             return 0
         before, rest = part.lines, part.rest(records, source or "the input")
         # the first block ends where it would have ended in an unbroken run: a text is then always edited among the same

@@ -85,7 +85,9 @@ class Shards:
 
 def _pairs(outcomes: Sequence[Any], settings: SilverSettings, counts: Counter[str]) -> Iterator[str]:
     for number, outcome in enumerate(outcomes, 1):
-        why = "too_long" if isinstance(outcome, Failure) else why_no_pair(outcome, settings)
+        if isinstance(outcome, Failure):  # which the engine counts
+            continue
+        why = why_no_pair(outcome, settings)
         counts["silver_" + (why or "kept")] += 1
         if why is None:
             yield as_rows(number, outcome, settings.synthetic)

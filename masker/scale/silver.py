@@ -67,14 +67,15 @@ class SilverSettings:
 
 @dataclass(frozen=True)
 class SilverReport:
-    """How many lines were read, how many pairs kept, and why the other lines gave none."""
+    """How many lines were read, how many pairs kept, and why the other lines gave none; `now`: lines of this run."""
 
     lines: int
     kept: int
     dropped: dict[str, int]
+    now: int = field(default=0, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {"lines": self.lines, "kept": self.kept, "dropped": self.dropped}
 
 
 class Taught:
@@ -122,12 +123,12 @@ def write_silver(
         records = iter(()) if part.complete else part.rest(Lines().read(corpus, None, encoding), str(corpus))
         if not part.state.bytes:
             part.write(tsv_line(COLUMNS), tally={"kept": 0, "dropped": dict.fromkeys(REASONS, 0)})
-        report = SilverReport(part.lines, **part.state.tally)
+        before, report = part.lines, SilverReport(part.lines, **part.state.tally)
         while taken := list(itertools.islice(records, group)):
             rows, dropped = _pairs(masker, judge, settings, part.lines + 1, [record.text for record in taken])
             counts = {why: count + dropped[why] for why, count in report.dropped.items()}
             part.write("".join(rows), taken, tally={"kept": report.kept + len(rows), "dropped": counts})
-            report = SilverReport(part.lines, **part.state.tally)
+            report = SilverReport(part.lines, **part.state.tally, now=part.lines - before)
             if on_progress:
                 on_progress(report)
         return report

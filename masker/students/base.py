@@ -215,6 +215,14 @@ def owner(folder: Path) -> Path:
     return found
 
 
+def check_target(targets: Sequence[str], to: str | None) -> None:
+    """Refuse a domain that a student of several does not write."""
+    if targets and not to:
+        raise MaskerError(f"the student writes {' and '.join(targets)}; choose one with `to`")
+    if targets and to not in targets:
+        raise unknown("domain of the student", to, targets)
+
+
 def is_student(folder: str | Path) -> bool:
     """Whether a folder holds a student rather than a model."""
     return (Path(folder).expanduser() / CARD).is_file()

@@ -7,6 +7,7 @@ import numpy as np
 from masker.core.batching import by_length
 from masker.core.text import Text
 from masker.core.vocabulary import Vocabulary
+from masker.runtime.memory import InParts
 from masker.students.holes import Hole, beginning, realise
 
 BATCH_TOKENS = 65_536  # in a batch of texts to edit
@@ -17,6 +18,7 @@ def edit_beginnings(
     texts: Sequence[str],
     pieces: int,
     find: Callable[[list[Text]], list[list[Hole]]],
+    in_parts: InParts,
     *,
     at_most: int,
 ) -> list[str]:
@@ -28,7 +30,9 @@ def edit_beginnings(
     seen = [beginning(text, pieces) for text in read]
     worded = np.array([i for i, text in enumerate(seen) if text.words], dtype=np.int64)
     results = list(texts)
-    for batch in by_length([len(text.pieces) for text in seen], BATCH_TOKENS, worded, at_most=at_most):
-        for i, holes in zip(batch.tolist(), find([seen[i] for i in batch]), strict=True):
+    lengths = [len(text.pieces) for text in seen]
+    for batch in by_length(lengths, BATCH_TOKENS, worded, at_most=at_most):
+        found = in_parts.rows(find, [seen[i] for i in batch], lengths[batch[0]])
+        for i, holes in zip(batch.tolist(), found, strict=True):
             results[i] = realise(vocabulary, read[i], holes)
     return results

@@ -16,6 +16,7 @@ from masker.core.vocabulary import Vocabulary
 from masker.data.corpora import hold_out
 from masker.errors import MaskerError, unknown
 from masker.model.padded_mlm import EMBEDDINGS, PaddedMLM, embeddings
+from masker.runtime.memory import InParts
 from masker.students.base import Pair, Student, StudentSettings, owner
 from masker.students.network import keep_layers, load_shape, load_weights, save_weights
 from masker.training.device import autocast, choose_device
@@ -66,6 +67,7 @@ class TorchStudent(Student):
         self.model = model.to(self.device).eval()
         self.vocabulary = vocabulary
         self.card = {}
+        self._in_parts = InParts()
 
     @property
     def chunk(self) -> int:
@@ -171,11 +173,16 @@ class TorchStudent(Student):
     @torch.inference_mode()
     def _measure(self, held: Sequence[Pair], examples: Examples) -> Score:
         total, lengths = 0.0, examples.lengths
+
+        def loss(rows: Tensor) -> tuple[Tensor]:
+            found = examples.loss(self.model, rows, max(lengths[k] for k in rows.tolist()))
+            return (found.expand(len(rows)),)
+
         for at in range(0, len(lengths), MEASURED):
             part = lengths[at : at + MEASURED]
             with autocast(self.device):
                 rows = torch.arange(at, at + len(part), device=self.device)
-                total += float(examples.loss(self.model, rows, max(part))) * len(part)
+                total += float(self._in_parts(loss, rows, length=max(part))[0].sum())
         return score(self._draft, held, total / max(1, len(lengths)))
 
     # -- files ------------------------------------------------------------------------------------------------------
@@ -201,6 +208,16 @@ class TorchStudent(Student):
         """The module, its weights random, and the vocabulary."""
         mlm, vocabulary = load_shape(folder, owner)
         return cls._network(mlm, vocabulary, fields), vocabulary
+
+
+def short_lesson(
+    encode: Callable[[Sequence[Pair]], Examples], train: Sequence[Pair], held: Sequence[Pair], max_length: int
+) -> Lesson:
+    """All pairs that are short enough, which `encode` makes examples of."""
+    examples = encode(train)
+    if not examples.lengths:
+        raise MaskerError(f"all {len(train)} pairs are longer than {max_length} pieces; raise `max_length`")
+    return Lesson(examples, encode(held), {"too_long": len(train) - len(examples.lengths)})
 
 
 def split_pairs(

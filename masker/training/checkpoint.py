@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from masker.errors import MaskerError
+from masker.model.claim import RUN
 from masker.model.folder import one_line, save_tensors, staged
 from masker.model.padded_mlm import PaddedMLM
 from masker.training.progress import State
 
-FOLDER = "checkpoints"
 _MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
@@ -30,7 +30,7 @@ def start(out: Path) -> None:
 
 
 def save(out: Path, model: PaddedMLM, optimizer: Any, state: State, fingerprint: dict[str, Any], *, best: bool) -> None:
-    folder = out / FOLDER
+    folder = out / RUN
     weights = dict(model.named_parameters())
     with staged(folder) as stage:
         if best:
@@ -49,7 +49,7 @@ def save(out: Path, model: PaddedMLM, optimizer: Any, state: State, fingerprint:
 
 def newest(out: Path) -> Path:
     """The folder of the checkpoint that a run would go on from."""
-    found = sorted((out / FOLDER).glob("step-*"))
+    found = sorted((out / RUN).glob("step-*"))
     if not found:
         raise MaskerError(f"there is no checkpoint to resume in {out}; start a new run, without `resume`")
     return found[-1]
@@ -73,12 +73,12 @@ def load(out: Path, model: PaddedMLM, optimizer: Any, fingerprint: dict[str, Any
 def load_best(out: Path, model: PaddedMLM) -> None:
     from safetensors.torch import load_file
 
-    _load_weights(model, load_file(out / FOLDER / "best.safetensors"))
+    _load_weights(model, load_file(out / RUN / "best.safetensors"))
 
 
 def finish(out: Path) -> None:
     """Checkpoints have served their purpose once the model is saved."""
-    folder = out / FOLDER
+    folder = out / RUN
     for path in sorted(folder.glob("step-*")):
         gone = path.rename(folder / f".gone-{path.name}")  # at once, so that half of one is never resumed
         shutil.rmtree(gone, ignore_errors=True)

@@ -21,6 +21,7 @@ from masker.model.critic_network import CriticNetwork
 from masker.model.folder import GRAPHS, one_line, staged
 from masker.model.padded_mlm import PaddedMLM
 from masker.runtime.critic import Critic
+from masker.runtime.memory import InParts
 from masker.training.device import autocast, choose_device
 from masker.training.loop import set_dropout, teach
 from masker.training.progress import Report, Score
@@ -92,11 +93,10 @@ class Rows:
     def scores(self, network: CriticNetwork) -> np.ndarray:
         """[N] how good rewrites are."""
         network.eval()
-        found = []
-        for at in range(0, len(self.ids), MEASURED):
-            part = slice(at, at + MEASURED)
+        found, in_parts = list[Tensor](), InParts()
+        for part in zip(self.ids.split(MEASURED), self.attention.split(MEASURED), strict=True):
             with autocast(self.ids.device):
-                found.append(network(self.ids[part], self.attention[part])[:, 0].float())
+                found += in_parts(lambda *part: (network(*part)[:, 0].float(),), *part)
         return torch.cat(found).double().cpu().numpy()
 
 

@@ -36,10 +36,6 @@ class EncodedCorpus:
         return len(self.lo)
 
     @property
-    def pieces(self) -> int:
-        return len(self.flat)
-
-    @property
     def lengths(self) -> Tensor:
         """[R] pieces of each row."""
         return self.hi - self.lo

@@ -16,15 +16,15 @@ from masker.errors import MaskerError, unknown
 from masker.model.bag_of_words import BagOfWords
 from masker.model.claim import check_begun, claimed
 from masker.model.folder import SETTINGS
-from masker.model.padded_mlm import PaddedMLM, Settings
+from masker.model.padded_mlm import PaddedMLM
 from masker.model.seen import packed
-from masker.model.settings import NO_SEGMENTER
+from masker.model.settings import NO_SEGMENTER, Settings
 from masker.training import checkpoint
 from masker.training.examples import encode_corpora, segment
 from masker.training.padded import Result, train
 from masker.training.progress import Report
 from masker.training.settings import TrainSettings
-from masker.training.vocabulary import suited
+from masker.training.vocabulary import respelt
 
 SHAPED = 10_000  # texts of a domain whose sentences are counted
 UNSPACED = 0.01  # share of texts in scripts without spaces above which a model depends on how they were cut
@@ -124,7 +124,7 @@ def _train(
 
 def _of_language(model: PaddedMLM, texts: Sequence[str], vocabulary: int | None) -> PaddedMLM:
     """The model with pieces that spell the texts, and with what it must know of how they are written."""
-    model = suited(model, texts, vocabulary)
+    model = respelt(model, texts, vocabulary)
     gaps = usual_gaps(texts[:: len(texts) // SHAPED + 1])
     unspaced = sum(map(is_unspaced, texts)) > UNSPACED * len(texts)
     model.settings = replace(model.settings, gaps=gaps, segmenter=segmenter() or NO_SEGMENTER if unspaced else None)

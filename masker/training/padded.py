@@ -16,7 +16,7 @@ from torch import Tensor
 from masker.core.padding import IGNORE, Masked
 from masker.errors import MaskerError
 from masker.model.padded_mlm import PaddedMLM, embeddings
-from masker.runtime.memory import OutOfMemory, halved
+from masker.runtime.memory import halved
 from masker.training import checkpoint, loop
 from masker.training.accuracy import span_accuracy, style_accuracy
 from masker.training.examples import EncodedCorpus, segment
@@ -123,14 +123,8 @@ class SpanTask(Task):
             self._log = checkpoint.Log(self.out, state.step)
         return state
 
-    def backward(self, rows: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
-        while True:
-            try:
-                return self._backward(rows, step)
-            except OutOfMemory as error:
-                self.settings = _in_smaller_parts(self.settings, self.accelerator.num_processes, error)
-            self.module.zero_grad()
-            torch.cuda.empty_cache()
+    def _halve(self, rows: np.ndarray, error: Exception) -> None:
+        self.settings = _in_smaller_parts(self.settings, self.accelerator.num_processes, error)
 
     def _backward(self, rows: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
         accelerator, processes = self.accelerator, self.accelerator.num_processes

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from masker.model.claim import claimed
 from masker.model.folder import GRAPHS, PACKED, READER_CARD, WEIGHTS, one_line, staged
 from masker.model.pretrained import quiet, save_packed
 from masker.model.reader import WINDOW, ReaderCard, prefix, shown
+from masker.runtime.memory import InParts
 from masker.runtime.reader import next_log_p
 from masker.training.device import autocast, choose_device
 from masker.training.loop import teach
@@ -161,13 +163,13 @@ def _measure(model: Any, again: Sequence[Rows], own: np.ndarray, device: torch.d
     """The loss, in nats per piece, and how many texts are likeliest in their own domain: the loss alone decides, for
     that percentage is high long before the reader is good.
     """
-    log_p, pieces = np.zeros((len(again), len(own))), 0
+    log_p, pieces, in_parts = np.zeros((len(again), len(own))), 0, InParts()
     for number, rows in enumerate(again):
         for chosen in by_length(rows.lengths, MEASURED):
+            longest = int(rows.lengths[chosen].max())
+            ask = partial(rows.likelihood, model, longest=longest)
             with autocast(device):
-                some, counted = rows.likelihood(
-                    model, torch.from_numpy(chosen).to(device), int(rows.lengths[chosen].max())
-                )
+                some, counted = in_parts(ask, torch.from_numpy(chosen).to(device), length=longest)
             log_p[number, chosen] = some.double().cpu().numpy()
             pieces += int(counted.sum())
     told_apart = 100 * float((log_p.argmax(0) == own).mean())

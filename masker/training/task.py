@@ -19,9 +19,26 @@ class Task(ABC):
     lengths: np.ndarray  # [N] pieces of each row
     domain: np.ndarray | None = None  # [N] which domain each row is of, where none is to be drowned by another
 
-    @abstractmethod
     def backward(self, rows: np.ndarray, step: int) -> tuple[Tensor, Tensor | int]:
-        """Add up the gradients of a batch; gives its loss and its number of tokens, without waiting for the device."""
+        """Add up the gradients of a batch; gives its loss and its number of tokens, without waiting for the device.
+
+        What does not fit into memory is computed in smaller parts.
+        """
+        while True:
+            try:
+                return self._backward(rows, step)
+            except OutOfMemory as error:  # what it holds is let go of first
+                self._halve(rows, error)
+            self.module.zero_grad()
+            torch.cuda.empty_cache()
+
+    @abstractmethod
+    def _backward(self, rows: np.ndarray, step: int) -> tuple[Tensor, Tensor | int]:
+        """The same, as far as there is memory for it."""
+
+    @abstractmethod
+    def _halve(self, rows: np.ndarray, error: Exception) -> None:
+        """Have a batch computed in parts of half as many rows as before."""
 
     @abstractmethod
     def evaluate(self) -> Score | None:
@@ -62,19 +79,14 @@ class RowsTask(Task):
         self._best: dict[str, Tensor] = {}
         self._fits: int | None = None  # rows at a time; all of them until memory has run out
 
-    def backward(self, rows: np.ndarray, step: int) -> tuple[Tensor, int]:
-        while True:
-            size = min(self._fits or len(rows), len(rows))
-            try:
-                return self._backward(rows, size), int(self.lengths[rows].sum())
-            except OutOfMemory as error:
-                self._fits = halved(size, "rows of a batch", error)
-            self.module.zero_grad()
-            torch.cuda.empty_cache()
+    def _halve(self, rows: np.ndarray, error: Exception) -> None:
+        self._fits = halved(self._at_a_time(rows), "rows of a batch", error)
 
-    def _backward(self, rows: np.ndarray, size: int) -> Tensor:
-        """The mean loss of rows, of which so many are computed at a time."""
-        total = torch.zeros((), device=self.device)
+    def _at_a_time(self, rows: np.ndarray) -> int:
+        return min(self._fits or len(rows), len(rows))
+
+    def _backward(self, rows: np.ndarray, step: int) -> tuple[Tensor, int]:
+        total, size = torch.zeros((), device=self.device), self._at_a_time(rows)
         for k in range(0, len(rows), size):
             part = rows[k : k + size]
             with autocast(self.device):
@@ -82,7 +94,7 @@ class RowsTask(Task):
                 loss = loss * (len(part) / len(rows))
             loss.backward()
             total += loss.detach()
-        return total
+        return total, int(self.lengths[rows].sum())
 
     def evaluate(self) -> Score | None:
         return self._measure() if self._measure else None

@@ -34,7 +34,7 @@ def spelling(vocabulary: Vocabulary, texts: Iterable[str]) -> tuple[float, float
     return pieces / max(words, 1), lossy / max(words, 1)
 
 
-def suited(model: PaddedMLM, texts: Sequence[str], size: int | None) -> PaddedMLM:
+def respelt(model: PaddedMLM, texts: Sequence[str], size: int | None) -> PaddedMLM:
     """The model with `size` pieces learnt from texts; with None only if its own spell them badly, with 0 never."""
     if size == 0:
         return model

@@ -43,7 +43,7 @@ class Question(BaseModel):
 class HowToEdit(Question):
     method: Name | None = Field(None, description="auto (the default), fast, search or paper.")
     strength: float | None = Field(None, description="Edit until both style classifiers are so sure of `to`: 0 to 1.")
-    max_edits: int | None = Field(None, ge=1, le=20, description="Up to so many edits per text.")
+    max_edits: int | None = Field(None, ge=1, le=20, description="Up to so many edits per sentence; by paper per text.")
     top: int = Field(0, ge=0, le=50, description="Also list so many of the best rewrites.")
 
 

@@ -339,6 +339,21 @@ def test_resume_wants_the_same_input(edit_fails: Fails, here: Path, monkeypatch:
     assert "the first 32 lines of in.txt are not those that the run was begun with" in edit_fails(*arguments)
 
 
+@pytest.mark.parametrize("format", ["lines", "tsv", "jsonl"])
+def test_resume_leaves_a_finished_run_alone(edit: Cli, edit_fails: Fails, here: Path, format: str) -> None:
+    (here / "in.txt").write_text("it was terrible .\n\nthe last line has no end .")
+    arguments = ("in.txt", "--to", "positive", "--out", "out", "--format", format, "--device", "cpu")
+    assert edit(*arguments).code == 0
+    before = (here / "out").stat().st_mtime_ns
+    result = edit(*arguments, "--resume")
+    assert (result.code, result.out) == (0, b"")
+    assert result.err == "masker: out is complete, and nothing is left to do; without --resume it is made anew\n"
+    assert (here / "out").stat().st_mtime_ns == before
+    assert leftovers(here) == ["in.txt", "out"]
+    (here / "in.txt").write_text("another\n")
+    assert "out is there already, and not made of in.txt (texts: 3 and 1)" in edit_fails(*arguments, "--resume")
+
+
 def test_no_space(edit_fails: Fails, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that may not grow stands for a full disk."""
     import resource

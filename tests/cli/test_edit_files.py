@@ -17,6 +17,8 @@ from masker.errors import MaskerError
 
 TEXTS = ["the food was terrible .", "", "the staff was rude !", "it was terrible here ."]
 
+FINISHED = "masker: out.csv is complete, and nothing is left to do; without --resume it is made anew\n"
+
 Cli = Callable[..., Any]
 Fails = Callable[..., str]
 
@@ -95,7 +97,13 @@ def test_a_table_by_several_workers(
     assert result.err.startswith("masker: row 1: it has 3,000 words")
     assert (here / "out.csv").read_bytes() == as_csv(["word " * 3000, *expected * 10])
     assert {path.name for path in here.iterdir()} == {"in.csv", "out.csv", "negative.txt", "positive.txt"}
-    assert "is there already, and no unfinished run" in edit_fails(*options, "--resume")
+    before = (here / "out.csv").stat().st_mtime_ns
+    result = edit(*options, "--resume")
+    assert (result.code, result.err) == (0, FINISHED)
+    assert (here / "out.csv").stat().st_mtime_ns == before
+    (here / "in.csv").write_bytes(as_csv(TEXTS))
+    error = edit_fails(*options, "--resume")
+    assert error == "out.csv is there already, and not made of in.csv (texts: 41 and 4); remove it to start anew"
 
 
 def test_parquet(

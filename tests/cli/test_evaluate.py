@@ -137,6 +137,12 @@ def test_aligned_pairs_are_sources_and_references(folder: Path) -> None:
     (folder / "out.txt").write_text("a , but b .\nc . e .\n")
     shared = ("--pairs", "dev_balanced.tsv", "--output", "out.txt", "--metric", "exact", "--format", "json")
     assert json.loads(run(*shared, "--to", "fused").stdout)["exact"] == 50
+    rewrites = [{"source": "A . B .", "text": "a , but b ."}, {"source": "C . D .", "text": "c . d ."}]
+    (folder / "out.jsonl").write_text("".join(json.dumps(rewrite) + "\n" for rewrite in rewrites))
+    as_jsonl = [word.replace(".txt", ".jsonl") for word in shared]
+    assert json.loads(run(*as_jsonl, "--to", "fused").stdout)["exact"] == 100
+    (folder / "out.txt").write_text("A . B .\ta , but b .\nC . D .\tc . d .\n")
+    assert "has two columns" in str(run(*shared, "--to", "fused").exception)
     (folder / "out.txt").write_text("a . b .\nc . d .\n")
     assert json.loads(run(*shared, "--to", "split", "--reverse").stdout)["exact"] == 100
 

@@ -73,6 +73,21 @@ def test_killed_and_resumed(silver: Cli, fitted: Path, here: Path) -> None:
     assert first == second
 
 
+def times(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob("s.tsv*")}
+
+
+def test_a_finished_run_is_left_alone(silver: Cli, here: Path) -> None:
+    arguments = ("negative.txt", "--out", "s.tsv", "--method", "paper", "--resume", "--report", "r.json")
+    assert "kept in s.tsv" in silver(*arguments).err
+    before, counts = times(here), (here / "r.json").read_text()
+    result = silver(*arguments)
+    assert (result.code, result.out) == (0, b"")
+    assert result.err == "masker: s.tsv is complete, and nothing is left to do; without --resume it is made anew\n"
+    assert times(here) == before
+    assert (here / "r.json").read_text() == counts
+
+
 def test_errors(silver: Cli, fails: Fails, fitted: Path, here: Path) -> None:
     arguments = ("silver", "--model", fitted, "--to", "positive")
     assert "known: input, target" in fails(*arguments, "negative.txt", "--out", "s.tsv", "--synthetic", "none")

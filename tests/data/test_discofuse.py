@@ -5,10 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from masker.data.formats.discofuse import COLUMNS, SPLITS, is_stand_in, split_file
+from masker.data.formats.discofuse import is_stand_in, split_file
 from masker.data.pairs import read_pairs
 from masker.errors import MaskerError
 
+COLUMNS = [
+    "coherent_first_sentence", "coherent_second_sentence", "incoherent_first_sentence",
+    "incoherent_second_sentence", "discourse_type", "connective_string", "has_coref_type_pronoun",
+    "has_coref_type_nominal",
+]  # fmt: skip
 ROWS = [
     ["It rained , but we went .", "", "It rained .", "We went .", "SINGLE_S_COORD", ", but", "0.0", "0.0"],
     ['She said " no " .', "She left .", 'She said " no " .', "Ann left .", "PAIR_ANAPHORA", "", "1.0", "0.0"],
@@ -16,21 +21,13 @@ ROWS = [
 
 
 def text() -> str:
-    return "".join("\t".join(row) + "\n" for row in [list(COLUMNS), *ROWS])
-
-
-def test_the_columns_as_released_are_read() -> None:
-    assert COLUMNS == (
-        "coherent_first_sentence", "coherent_second_sentence", "incoherent_first_sentence",
-        "incoherent_second_sentence", "discourse_type", "connective_string", "has_coref_type_pronoun",
-        "has_coref_type_nominal",
-    )  # fmt: skip
+    return "".join("\t".join(row) + "\n" for row in [COLUMNS, *ROWS])
 
 
 def test_a_folder_of_the_release_gives_its_balanced_files(tmp_path: Path) -> None:
     folder = tmp_path / "wikipedia"
     folder.mkdir()
-    for split in SPLITS:
+    for split in ("train", "dev", "test"):
         (folder / f"{split}.tsv").write_text(text())
     assert split_file(folder, "dev").name == "dev.tsv"
     (folder / "dev_balanced.tsv").write_text(text())

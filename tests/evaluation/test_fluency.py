@@ -6,6 +6,7 @@ import pytest
 import torch
 from conftest import make_model
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from toy import narrow
 from transformers import BertConfig, BertForMaskedLM, BertModel, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from masker.errors import MaskerError
@@ -56,6 +57,24 @@ def test_masked_lm_masks_every_token_in_its_turn(tmp_path: Path) -> None:
     assert fluency(["bad food"], folder) == pytest.approx(float(first + second) / 2, abs=1e-4)
     alone = load_language_model(folder).log_likelihoods(["bad food"])
     assert load_language_model(folder).log_likelihoods(TEXTS)[1] == pytest.approx(alone[0], abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["causal", "masked", "padded"])
+def test_what_does_not_fit_into_memory_is_measured_in_parts(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    if kind == "causal":
+        config = GPT2Config(vocab_size=len(VOCABULARY), n_embd=16, n_layer=1, n_head=2, n_positions=16)
+        save(GPT2LMHeadModel(config), tmp_path, start="bos_token")
+    elif kind == "masked":
+        save(BertForMaskedLM(BertConfig(**SHAPE, intermediate_size=16)), tmp_path, start="bos_token")
+    else:
+        make_model("bert").save_pretrained(tmp_path)
+    model = load_language_model(tmp_path, device="cpu")
+    expected = model.log_likelihoods(TEXTS * 3)
+    narrow(model.model, 2)
+    assert model.log_likelihoods(TEXTS * 3) == pytest.approx(expected, abs=1e-4)
+    assert "out of memory" in caplog.text
 
 
 def test_any_object_with_log_likelihoods_will_do() -> None:

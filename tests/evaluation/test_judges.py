@@ -4,11 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from toy import narrow
 from typer.testing import CliRunner
 
 from masker.cli import app, judge  # noqa: F401  (registers the verb)
 from masker.errors import MaskerError
 from masker.evaluation.judges.base import Judge, Training
+from masker.evaluation.judges.transformer import TransformerJudge
 
 DATA = os.environ.get("MASKER_DATA")
 NOUNS = ["food", "service", "staff", "place", "pizza", "coffee", "room", "salad"]
@@ -84,6 +86,16 @@ def test_transformer_judge(base: Path, tmp_path: Path) -> None:
         Judge.from_pretrained(tmp_path).log_probs(texts) for texts in (["good"], ["good", "the food was bad ."])
     )
     assert one[0] == pytest.approx(two[0], abs=1e-5)  # padding has no say
+
+
+def test_texts_that_do_not_fit_into_memory_are_judged_in_parts(base: Path, caplog: pytest.LogCaptureFixture) -> None:
+    fitted = Judge.fit(CORPORA, dev=DEV, kind="transformer", training=Training(base=base, steps=1))
+    assert isinstance(fitted, TransformerJudge)
+    texts = CORPORA["negative"]
+    expected = fitted.log_probs(texts)
+    narrow(fitted.model, 5)
+    assert fitted.log_probs(texts) == pytest.approx(expected, abs=1e-5)
+    assert "out of memory with 24 texts of 8 pieces at a time; going on with 12" in caplog.text
 
 
 def test_without_a_base_a_transformer_judge_starts_from_the_embedded_encoder() -> None:

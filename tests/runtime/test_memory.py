@@ -61,6 +61,19 @@ def test_one_text_that_does_not_fit_is_one_line() -> None:
         InParts()(Small(0), *rows(4))
 
 
+def test_rows_of_any_kind() -> None:
+    asked = list[int]()
+
+    def doubled(words: list[str]) -> list[str]:
+        asked.append(len(words))
+        if len(words) > 2:
+            raise OutOfMemory("CUDA out of memory")
+        return [word * 2 for word in words]
+
+    assert InParts().rows(doubled, ["a", "b", "c", "d", "e"], length=7) == ["aa", "bb", "cc", "dd", "ee"]
+    assert asked == [5, 2, 2, 1]
+
+
 def test_an_empty_batch() -> None:
     found = InParts()(Small(3), *rows(0))
     assert [len(each) for each in found] == [0, 0]

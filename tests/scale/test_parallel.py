@@ -167,7 +167,8 @@ def test_half_a_line_is_done_again(tmp_path: Path, cut: int) -> None:
 def test_a_run_killed_at_its_very_end(tmp_path: Path) -> None:
     """The file is in its place already, the card is not yet gone."""
     out, card = begun(tmp_path, wanted(LINES)), tmp_path / "out.part.json"
-    card.write_text(json.dumps({**json.loads(card.read_text()), "bytes": len(wanted(LINES)), "complete": True}))
+    end = {"lines": len(LINES), "bytes": len(wanted(LINES)), "complete": True}
+    card.write_text(json.dumps({**json.loads(card.read_text()), **end}))
     os.replace(tmp_path / "out.part", out)
     assert edit_file(JOB, LINES, out, workers=1, device="cpu", resume=True) == 0
     assert out.read_bytes() == wanted(LINES)
@@ -201,7 +202,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     refused("it is not known how the run was begun", resume=True)
     (tmp_path / "out.part").unlink()
     out.write_text("done\n")
-    refused("is there already, and no unfinished run", resume=True)
+    refused(r"is there already, and not made of the input \(texts: 1 and 100\)", resume=True)
     assert out.read_text() == "done\n"
     out = tmp_path / "no" / "out"
     refused("there is no folder")

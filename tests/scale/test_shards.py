@@ -1,6 +1,7 @@
 """A run over files before any engine has it: what is left to do, and what a shard holds."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from masker.errors import MaskerError
 from masker.scale.job import Job
 from masker.scale.outcomes import Failure, Unreadable, no_text
 from masker.scale.shards import Run
+from masker.scale.silver import SilverSettings
 from masker.scale.storage import Files
 
 JOB = Job("positive", options={"method": "fast"})
@@ -26,13 +28,13 @@ def begin(file: Path, name: str = "out.jsonl", **rest: object) -> Run:
     return Run.begin(JOB, [str(file)], str(file.with_name(name)), Files(), shards=2, **rest)  # type: ignore[arg-type]
 
 
-def write(run: Run, number: int) -> None:
+def write(run: Run, number: int) -> Counter[str]:
     block = run.todo[number]
     texts = run.shards.texts(block, run.storage)
     edit = Edit(0, 3, "bad", "good", 0.9)
     done = [Rewrite(t, t.replace("bad", "good"), "negative", "positive", (edit,)) for t in texts]
     failed = Failure((block, 0), texts[0], "it had to")
-    run.shards.write(block, [failed, *done[1:]], run.storage)
+    return run.shards.write(block, [failed, *done[1:]], run.storage)
 
 
 def test_a_shard_has_all_lines_and_what_failed_is_beside_it(file: Path) -> None:
@@ -45,6 +47,12 @@ def test_a_shard_has_all_lines_and_what_failed_is_beside_it(file: Path) -> None:
     assert failed == {"key": [str(file), 0, 0], "source": "bad one .", "reason": "it had to"}
     run.end()
     assert not Path(run.shards.scratch).exists()
+
+
+def test_a_text_that_failed_is_no_pair_and_not_counted_as_one_that_is_too_long(file: Path) -> None:
+    run = begin(file, "out.tsv", silver=SilverSettings("positive"), format="tsv")
+    assert write(run, 0) == {"silver_kept": 1}
+    assert Path(run.shards.name(0)).read_text().count("\n") == 2  # the header, and one of two
 
 
 def test_only_what_is_missing_is_left_to_do(file: Path) -> None:

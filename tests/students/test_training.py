@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
-from toy import lines
+from toy import lines, narrow
 
 from masker.core.vocabulary import Vocabulary
 from masker.errors import MaskerError
@@ -144,3 +144,31 @@ def test_exact_looks_neither_at_case_nor_at_white_space() -> None:
     pairs = [Pair("a b", "A  b"), Pair("a b", "b"), Pair("c", "d")]
     found = score(lambda texts, to: ["a b", "a b", "d"], pairs, 0.5)
     assert (round(found.value, 1), round(found.details["keep_only"], 1), found.loss) == (66.7, 66.7, 0.5)
+
+
+# -- out of memory -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", students.KINDS)
+def test_every_kind_edits_in_parts_what_does_not_fit_into_memory(
+    kind: str, base: Path, causal: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line for every time that it had to be halved, and the same texts."""
+    texts = [text for text in lines("rude") if len(text.split()) == 5][:5]  # a longer one may be given more pieces
+    options = {"beams": 2} if kind in ("lm", "bert2bert") else {}
+    student = students.student_class(kind).create(causal if kind == "lm" else base, PAIRS, settings=SETTINGS, **options)
+    assert isinstance(student, TorchStudent)
+    expected = student.edit(texts)
+    for part in student.model.modules():
+        if hasattr(part, "get_input_embeddings"):
+            narrow(part, 4)  # a text of two beams is two rows
+    assert student.edit(texts) == expected
+    assert [record.getMessage().split("; ")[1] for record in caplog.records] == ["going on with 2"]
+
+
+def test_so_is_the_loss_of_held_out_pairs(base: Path) -> None:
+    student = Marker.create(base, PAIRS, settings=SETTINGS)
+    held = student._lesson(PAIRS, PAIRS[:8], SETTINGS).held_out
+    expected = student._measure(PAIRS[:3], held).loss
+    narrow(student.model, 3)
+    assert student._measure(PAIRS[:3], held).loss == pytest.approx(expected, rel=1e-4)

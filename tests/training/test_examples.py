@@ -76,7 +76,7 @@ def test_windows_cover_everything_once(vocabulary: Vocabulary, sources: list[str
     corpus = encode_corpora(vocabulary, [(sources, 1)], window=window)
     whole = [text for text in map(vocabulary.read, sources) if text.words]
     rows = list(zip(corpus.lo.tolist(), corpus.hi.tolist(), strict=True))
-    assert [i for lo, hi in rows for i in range(lo, hi)] == list(range(corpus.pieces))
+    assert [i for lo, hi in rows for i in range(lo, hi)] == list(range(len(corpus.flat)))
     assert all(0 < hi - lo <= window for lo, hi in rows)
     ends = np.cumsum([len(text.pieces) for text in whole]).tolist()
     assert set(ends) <= {hi for _, hi in rows}  # no row spans two texts
@@ -87,7 +87,7 @@ def test_windows_cover_everything_once(vocabulary: Vocabulary, sources: list[str
 
 def test_a_word_longer_than_the_window_is_cut(vocabulary: Vocabulary) -> None:
     corpus = encode_corpora(vocabulary, [(["the " + "x1" * 20 + " food ."], vocabulary.domain("positive"))], window=10)
-    assert corpus.hi[-1] == corpus.pieces
+    assert corpus.hi[-1] == len(corpus.flat)
     for domains in (True, False):
         for seed in range(20):
             masked = draw(corpus, vocabulary, seed=seed, domains=domains)
@@ -202,7 +202,7 @@ def test_about_15_percent_are_masked_and_every_piece_can_be(vocabulary: Vocabula
     words = ["the", "food", "was", "terrible", "curie", ".", "staff"]
     sources = [" ".join(rng.choice(words, size)) for size in rng.integers(8, 60, 50)]
     corpus = encode_corpora(vocabulary, [(sources, 0)], window=1000)
-    hit = torch.zeros(corpus.pieces)
+    hit = torch.zeros(len(corpus.flat))
     real = spans = 0
     draws = 200
     for seed in range(draws):
@@ -216,9 +216,9 @@ def test_about_15_percent_are_masked_and_every_piece_can_be(vocabulary: Vocabula
                 width = int(good.sum())
                 hit[int(slots[0]) + at : int(slots[0]) + at + width] += 1
                 at -= n_p - width if masked.ids[row, slots[0]] == vocabulary.mask else 0
-    share = real / draws / corpus.pieces
+    share = real / draws / len(corpus.flat)
     assert 0.11 < share < 0.19, share
-    assert spans / draws > corpus.pieces / segment(n_p) * 0.8
+    assert spans / draws > len(corpus.flat) / segment(n_p) * 0.8
     assert (hit[: int(corpus.hi[2])] > 0).all(), "a piece is never masked"
 
 

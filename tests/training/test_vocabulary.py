@@ -11,7 +11,7 @@ from masker.errors import MaskerError
 from masker.model.padded_mlm import PaddedMLM
 from masker.training.fit import fit
 from masker.training.settings import TrainSettings
-from masker.training.vocabulary import learn, spelling, suited, with_vocabulary
+from masker.training.vocabulary import learn, respelt, spelling, with_vocabulary
 
 FRENCH = [
     f"{subject} {verb} {thing}."
@@ -59,13 +59,13 @@ def test_other_families(family: str) -> None:
 def test_one_is_learnt_where_the_old_one_spells_badly(caplog: pytest.LogCaptureFixture) -> None:
     model = make_model("bert", domains=())
     with caplog.at_level(logging.WARNING, "masker"):
-        assert suited(model, ["the food was great .", "it was good !"], None) is model
-        assert suited(model, FRENCH, 0) is model
+        assert respelt(model, ["the food was great .", "it was good !"], None) is model
+        assert respelt(model, FRENCH, 0) is model
         assert not caplog.messages
-        assert suited(model, FRENCH, None).vocabulary.cased
+        assert respelt(model, FRENCH, None).vocabulary.cased
     assert "spells these texts badly" in caplog.text
     with pytest.raises(MaskerError, match="`vocabulary` is 7"):
-        suited(model, FRENCH, 7)
+        respelt(model, FRENCH, 7)
 
 
 def test_fit_saves_how_texts_are_written(tmp_path: Path, vocabulary: Vocabulary) -> None:

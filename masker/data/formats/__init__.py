@@ -9,14 +9,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from masker.data.formats.base import Format, LineWriter, Record, Table, Writer
+from masker.data.formats.base import Format, LineWriter, Record, Writer
+from masker.data.formats.base import Table as Table
 from masker.data.formats.decoding import PACKED, numbered_lines
 from masker.data.formats.parquet import Parquet
 from masker.data.formats.text import Csv, Jsonl, Lines, Tsv
 
 FORMATS: dict[str, Format] = {format.name: format for format in (Lines(), Tsv(), Csv(), Jsonl(), Parquet())}
 WRITERS = {name: format for name, format in FORMATS.items() if isinstance(format, Writer)}
-TABLES = {name: format for name, format in FORMATS.items() if isinstance(format, Table)}
 LINE_WRITERS = {name: format for name, format in FORMATS.items() if isinstance(format, LineWriter)}
 
 

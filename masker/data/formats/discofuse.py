@@ -13,8 +13,6 @@ from masker.errors import MaskerError
 FUSED = ("coherent_first_sentence", "coherent_second_sentence")
 UNFUSED = ("incoherent_first_sentence", "incoherent_second_sentence")
 KIND = "discourse_type"
-COLUMNS = (*FUSED, *UNFUSED, KIND, "connective_string", "has_coref_type_pronoun", "has_coref_type_nominal")
-SPLITS = ("train", "dev", "test")
 STAND_IN = "fusion"  # the folder of a corpus in the same format, where DiscoFuse is not at hand
 
 

@@ -17,6 +17,7 @@ from masker.errors import MaskerError
 from masker.evaluation.judges.base import Judge, Labelled, OnStep, Training
 from masker.model.folder import PACKED
 from masker.model.pretrained import quiet
+from masker.runtime.memory import InParts
 from masker.training.device import autocast, choose_device
 from masker.training.loop import teach
 from masker.training.progress import Progress, Score
@@ -31,6 +32,7 @@ class TransformerJudge(Judge):
     def __init__(self, model: Any, tokenizer: Any, *, device: str | None = None) -> None:
         self.device = choose_device(device)
         self.model, self.tokenizer = model.to(self.device).eval(), tokenizer
+        self._in_parts = InParts()
 
     @classmethod
     def _fit(
@@ -72,9 +74,10 @@ class TransformerJudge(Judge):
         result = np.zeros((len(texts), self.model.config.num_labels))
         rows = self._encode(texts)
         for chosen in by_length([len(row) for row in rows], BATCH_TOKENS):
-            ids, inside = padded([rows[i] for i in chosen], self.tokenizer.pad_token_id)
-            logits = self._logits(*(torch.from_numpy(table).to(self.device) for table in (ids, inside)))
-            result[chosen] = logits.log_softmax(-1).double().cpu().numpy()
+            tables = padded([rows[i] for i in chosen], self.tokenizer.pad_token_id)
+            inputs = (torch.from_numpy(table).to(self.device) for table in tables)
+            (found,) = self._in_parts(lambda *part: (self._logits(*part).log_softmax(-1),), *inputs)
+            result[chosen] = found.double().cpu().numpy()
         return result
 
     def _train(self, train: Labelled, dev: Labelled, training: Training, on_step: OnStep | None) -> int:

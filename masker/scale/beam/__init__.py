@@ -73,7 +73,7 @@ class EditHandler(ModelHandler[Any, Any, LoadedJob]):
     def run_inference(
         self, batch: Sequence[Any], model: LoadedJob, inference_args: Mapping[str, Any] | None = None
     ) -> Iterable[Any]:
-        lists = [text if isinstance(text := _text(element), list) else [text] for element in batch]
+        lists = [*map(_texts, batch)]
         texts = [text for texts in lists for text in texts]
         good = [k for k, text in enumerate(texts) if isinstance(text, str)]
         outcomes: list[Any] = [no_text(text) for text in texts]
@@ -105,8 +105,7 @@ class EditHandler(ModelHandler[Any, Any, LoadedJob]):
 
     def get_num_bytes(self, batch: Sequence[Any]) -> int:
         """For RunInference's metrics; counted, where its default would pickle every batch."""
-        texts = [text if isinstance(text := _text(element), list) else [text] for element in batch]
-        return sum(len(t) for of_element in texts for t in of_element if isinstance(t, str | bytes))
+        return sum(len(t) for element in batch for t in _texts(element) if isinstance(t, str | bytes))
 
     def get_metrics_namespace(self) -> str:
         return "masker"
@@ -170,6 +169,11 @@ class _Sort(beam.DoFn):
 
 def _text(element: Any) -> Any:
     return element[1] if isinstance(element, tuple) else element
+
+
+def _texts(element: Any) -> list[Any]:
+    text = _text(element)
+    return text if isinstance(text, list) else [text]
 
 
 _fetched: dict[str, tempfile.TemporaryDirectory[str]] = {}

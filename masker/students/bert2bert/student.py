@@ -22,7 +22,7 @@ from masker.students.base import Pair, StudentSettings
 from masker.students.holes import Hole, align
 from masker.students.network import load_vocabulary, table
 from masker.students.reading import edit_beginnings
-from masker.students.training import Lesson, TorchStudent
+from masker.students.training import Lesson, TorchStudent, short_lesson
 from masker.training.device import autocast
 from masker.training.settings import require
 
@@ -88,10 +88,7 @@ class Bert2Bert(TorchStudent):
     # -- training ---------------------------------------------------------------------------------------------------
 
     def _lesson(self, train: Sequence[Pair], held: Sequence[Pair], settings: StudentSettings) -> Lesson:
-        examples, held_out = self._examples(train), self._examples(held)
-        if not examples.lengths:
-            raise MaskerError(f"all {len(train)} pairs are longer than {self.max_length} pieces; raise `max_length`")
-        return Lesson(examples, held_out, {"too_long": len(train) - len(examples.lengths)})
+        return short_lesson(self._examples, train, held, self.max_length)
 
     def _examples(self, pairs: Sequence[Pair]) -> WriterExamples:
         """Those of the pairs that are short enough."""
@@ -120,7 +117,7 @@ class Bert2Bert(TorchStudent):
             return [align(self.vocabulary, text, pieces) for text, pieces in zip(texts, written, strict=True)]
 
         at_most = CPU_BATCH if self.device.type == "cpu" else GPU_BATCH
-        return edit_beginnings(self.vocabulary, texts, self.max_length, found, at_most=at_most)
+        return edit_beginnings(self.vocabulary, texts, self.max_length, found, self._in_parts, at_most=at_most)
 
     @torch.inference_mode()
     def _written(self, sources: Sequence[Sequence[int]], beams: int) -> list[list[int]]:

@@ -21,7 +21,8 @@ from masker.core.padding import IGNORE
 from masker.core.spans import Span
 from masker.core.text import Text
 from masker.core.vocabulary import Vocabulary
-from masker.model.padded_mlm import PaddedMLM, Settings
+from masker.model.padded_mlm import PaddedMLM
+from masker.model.settings import Settings
 from masker.students.holes import Hole
 from masker.students.network import Encoder, table
 

@@ -89,7 +89,7 @@ class FelixInsert(TorchStudent):
 
     def edit(self, texts: Sequence[str], to: str | None = None) -> list[str]:
         """Rewrite texts. Of one longer than `max_length` pieces only the beginning is read, the rest stays as it is."""
-        return edit_beginnings(self.vocabulary, texts, self.max_length, self._found, at_most=_BATCH)
+        return edit_beginnings(self.vocabulary, texts, self.max_length, self._found, self._in_parts, at_most=_BATCH)
 
     def _found(self, texts: list[Text]) -> list[list[Hole]]:
         """The holes of texts; none where the inserter has no room for them."""

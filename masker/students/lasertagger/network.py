@@ -10,10 +10,9 @@ from torch.nn.functional import cross_entropy, gelu, scaled_dot_product_attentio
 
 from masker.core.padding import IGNORE
 from masker.errors import unknown
+from masker.students.base import DECODERS
 from masker.students.lasertagger.rows import Row
 from masker.students.network import Encoder, table
-
-DECODERS = ("feedforward", "autoregressive")
 
 
 class Tagger(nn.Module):

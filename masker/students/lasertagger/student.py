@@ -116,9 +116,9 @@ class LaserTagger(Tagging, TorchStudent):
 
     @torch.inference_mode()
     def _best(self, ids: np.ndarray, attention: np.ndarray, slots: np.ndarray, keep: np.ndarray) -> Tagged:
+        *inputs, bias = (torch.from_numpy(array).to(self.device) for array in (ids, attention, slots, keep))
         with autocast(self.device):
-            inputs = (torch.from_numpy(array).to(self.device) for array in (ids, attention, slots, keep))
-            best, sure = self.model.predict(*inputs)
+            best, sure = self._in_parts(lambda *part: self.model.predict(*part, bias), *inputs)
         return lambda: (to_numpy(best), to_numpy(sure))
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from masker.core.batching import by_length, padded
 from masker.core.runtime import Pending
 from masker.core.vocabulary import Vocabulary
-from masker.errors import MaskerError, unknown
-from masker.students.base import Student
+from masker.students.base import Student, check_target
 from masker.students.lasertagger.rows import Row, joined, pieces_of, rows_of, written
 from masker.students.lasertagger.tags import TagSet
 
@@ -77,13 +76,8 @@ class Tagging(Student):
 
     def domain(self, to: str | None) -> int | None:
         """The token that tells which domain to write; None for a student that knows only one way."""
-        if not self.targets:
-            return None
-        if to not in self.targets:
-            if not to:
-                raise MaskerError(f"the student writes {' and '.join(self.targets)}; choose one with `to`")
-            raise unknown("domain of the student", to, list(self.targets))
-        return self.vocabulary.domain(to)
+        check_target(self.targets, to)
+        return self.vocabulary.domain(to) if self.targets and to else None
 
     def _tags(self, rows: Sequence[Row], keep: float) -> list[tuple[list[int], list[float]]]:
         batches = list(by_length([len(ids) for ids, _ in rows], self.batch_tokens))

@@ -19,14 +19,14 @@ from torch import Tensor
 from masker.core.batching import by_length, padded
 from masker.core.edits import Rewrite
 from masker.core.prose import as_written, rewritten
-from masker.errors import MaskerError, unknown
+from masker.errors import MaskerError
 from masker.model.causal import CausalVocabulary, load_causal, window_of
 from masker.model.reader import shown
 from masker.model.settings import SearchSettings
 from masker.runtime.reader import Reader, next_log_p
-from masker.students.base import Pair, StudentSettings
+from masker.students.base import Pair, StudentSettings, check_target
 from masker.students.network import table
-from masker.students.training import Lesson, TorchStudent
+from masker.students.training import Lesson, TorchStudent, short_lesson
 from masker.training.device import autocast
 from masker.training.settings import require
 
@@ -115,10 +115,7 @@ class LMStudent(TorchStudent):
     # -- training ---------------------------------------------------------------------------------------------------
 
     def _lesson(self, train: Sequence[Pair], held: Sequence[Pair], settings: StudentSettings) -> Lesson:
-        examples, held_out = self._examples(train), self._examples(held)
-        if not examples.lengths:
-            raise MaskerError(f"all {len(train)} pairs are longer than {self.max_length} pieces; raise `max_length`")
-        return Lesson(examples, held_out, {"too_long": len(train) - len(examples.lengths)})
+        return short_lesson(self._examples, train, held, self.max_length)
 
     def _examples(self, pairs: Sequence[Pair]) -> LMExamples:
         """Those of the pairs that are short enough."""
@@ -190,10 +187,7 @@ class LMStudent(TorchStudent):
 
     def write(self, texts: Sequence[str], to: str | None = None, *, beams: int | None = None) -> list[list[Beam]]:
         """What it would write for texts, as people write: the likeliest first; nothing for what is too long."""
-        if self.targets and to not in self.targets:
-            if to is None:
-                raise MaskerError(f"the student writes {' and '.join(self.targets)}; choose one with `to`")
-            raise unknown("domain of the student", to, list(self.targets))
+        check_target(self.targets, to)
         prompts = self._prompts([(text, to or "") for text in texts])
         lengths = np.array([len(prompt) for prompt in prompts], np.int64)
         short = lengths - _NAME <= self.max_length
@@ -201,7 +195,9 @@ class LMStudent(TorchStudent):
         found: list[list[Beam]] = [[] for _ in texts]
         beams, tokens = beams or self.beams, GPU_TOKENS if self.device.type == "cuda" else CPU_TOKENS
         for chosen in by_length(lengths, max(1, tokens // beams), fits):
-            for k, some in zip(chosen.tolist(), self._generate([prompts[k] for k in chosen], beams), strict=True):
+            asked, longest = [prompts[k] for k in chosen], int(lengths[chosen[0]])
+            written = self._in_parts.rows(lambda part: self._generate(part, beams), asked, longest)
+            for k, some in zip(chosen.tolist(), written, strict=True):
                 found[k] = some
         return found
 

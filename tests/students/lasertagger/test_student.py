@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from masker.errors import MaskerError
-from masker.students.base import Pair, Student, StudentSettings
+from masker.students.base import DECODERS, Pair, Student, StudentSettings
 from masker.students.lasertagger import student as lasertagger
-from masker.students.lasertagger.network import DECODERS, Autoregressive
+from masker.students.lasertagger.network import Autoregressive
 from masker.students.lasertagger.student import LaserTagger
 from masker.students.lasertagger.tags import KEEP, Op, Tag
 from masker.training.progress import Progress
