@@ -202,22 +202,38 @@ def read_outputs(out: Path, names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def keep_outputs(outputs: Mapping[str, Sequence[str]], out: Path) -> None:
-    """All in one table: side by side, outputs that differ in a word take little space."""
+    """All in one table: side by side, outputs that differ in a word take little space; those of a student that knows
+    nothing take much, and are left out.
+    """
     rows = [tuple(outputs), *zip(*outputs.values(), strict=True)]
     (out / KEPT).write_bytes(lzma.compress("".join("\t".join(row) + "\n" for row in rows).encode()))
 
 
+def _by_key(cells: Sequence[dict[str, Any]]) -> dict[tuple[str, int, bool], dict[str, Any]]:
+    return {(cell["student"], cell["gold"], cell["silver"]): cell for cell in cells}
+
+
+def _is_kept(out: Path) -> bool:
+    return (out / "results.json").is_file() and not (out / "predictions").is_dir()
+
+
 def summarise(out: Path, test: Sequence[Pair]) -> Mapping[str, Any]:
     """results.json: the cells, a copy of the input, and what the silver pairs add."""
-    hits, scored, cells = {}, [], {(c["student"], c["gold"], c["silver"]): c for c in read_cells(out)}
+    hits, scored, cells = {}, [], _by_key(read_cells(out))
+    before = _by_key(json.loads((out / "results.json").read_text("utf-8"))["cells"]) if _is_kept(out) else {}
     written = read_outputs(out, [cell_name(*key) for key in cells])
     for key, cell in sorted(cells.items(), key=lambda item: (KINDS.index(item[0][0]), *item[0][1:])):
-        outputs = written[cell_name(*key)]
+        outputs = written.get(cell_name(*key))
+        if outputs is None:  # not kept: nothing of it is right
+            hits[key] = [False] * len(test)
+            scored.append(before[key])
+            continue
         if len(outputs) != len(test):
             raise MaskerError(f"{cell_name(*key)} has {len(outputs)} outputs for {len(test)} texts; remove {out}")
         hits[key] = [normalise(o) == normalise(p.target) for o, p in zip(outputs, test, strict=True)]
         scored.append({**cell, **figures(test, outputs)})
-    keep_outputs(written, out)
+    right = {cell_name(*key) for key, found in hits.items() if any(found)}
+    keep_outputs({name: outputs for name, outputs in written.items() if name in right}, out)
     counts = out / "silver.tsv.json"
     return {
         "cells": scored,
