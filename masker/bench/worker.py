@@ -10,7 +10,7 @@ from typing import Any
 
 from masker.api import Masker
 from masker.bench.flops import Shape, matmul_rate, onnx_rate
-from masker.core.runtime import Array, SlotScores
+from masker.core.runtime import Array, Runtime, SlotScores
 
 
 @dataclass
@@ -43,11 +43,16 @@ class Counting:
 
 def counted(masker: Masker, shape: Shape) -> list[Counting]:
     """Have what goes through the runtimes of `masker` counted from now on."""
-    counts = [Counting(masker._runtime, shape=shape)]
-    if masker._runtime.exact:
-        counts.append(Counting(masker._runtime.exact, shape=shape))
-        counts[0].exact = counts[1]  # type: ignore[attr-defined]
-    masker._runtime = masker._source_runtime = counts[0]  # type: ignore[assignment]
+    counts = list[Counting]()
+
+    def counting(runtime: Runtime) -> Counting:
+        one = Counting(runtime, shape=shape)
+        counts.append(one)
+        one.exact = counting(runtime.exact) if runtime.exact else None  # type: ignore[attr-defined]
+        one.narrowed = lambda pieces: counting(runtime.narrowed(pieces))  # type: ignore[attr-defined]
+        return one
+
+    masker._runtime = masker._source_runtime = counting(masker._runtime)  # type: ignore[assignment]
     return counts
 
 
