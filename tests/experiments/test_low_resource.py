@@ -44,7 +44,11 @@ class Stub:
     created: ClassVar[list[tuple[str, int]]] = []
 
     def __init__(self, kind: str, seen: int = 0) -> None:
-        self.kind, self.seen, self.card = kind, seen, {"made": [{"steps": 1, "lr": 0.1}] * (seen > 0)}
+        self.kind, self.seen, self.card = (
+            kind,
+            seen,
+            {"made": [{"steps": 1, "lr": 0.1, "scores": {"exact": 0.0}}] * (seen > 0)},
+        )
 
     def create(self, base: str | None, pairs: Sequence[Pair], *, settings: StudentSettings) -> "Stub":
         self.created.append((self.kind, len(pairs)))
@@ -53,7 +57,7 @@ class Stub:
     def fit(self, pairs: Sequence[Pair], *, settings: StudentSettings, dev: Sequence[Pair] | None = None) -> None:
         self.log.append((self.kind, self.seen, len(pairs), settings.batch_size, settings.steps, dev is not None))
         self.seen += len(pairs)
-        self.card["made"].append({"steps": settings.steps, "lr": settings.lr})
+        self.card["made"].append({"steps": settings.steps, "lr": settings.lr, "scores": {"exact": settings.lr}})
 
     def edit(self, texts: Sequence[str]) -> list[str]:
         return [text.replace(" . ", " and ") if i < self.seen else "wrong" for i, text in enumerate(texts)]
@@ -98,7 +102,9 @@ def test_every_cell_once_and_silver_learnt_once_a_kind(script: ModuleType, lab: 
     results = script.summarise(lab.out, TEST)
     assert exact(results["cells"]) == found
     shutil.rmtree(lab.out / "predictions")
-    assert script.summarise(lab.out, TEST) == results  # out of predictions.tsv.xz
+    (lab.out / "results.json").write_text(json.dumps(results))
+    again = script.summarise(lab.out, TEST)  # out of predictions.tsv.xz, and results.json where nothing was right
+    assert json.dumps(again) == json.dumps(results)
     with pytest.raises(MaskerError, match="50 outputs for 3 texts"):
         script.summarise(lab.out, TEST[:3])
 
