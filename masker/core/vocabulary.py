@@ -19,6 +19,7 @@ _CHUNK = re.compile(r"\S+")
 _UNUSED = re.compile(r"[\[<|]*unused[_-]?(token)?[_-]?\d+[\]>|]*", re.IGNORECASE)
 _REMEMBERED = 100_000  # chunks, words and infills: memory stays bounded whatever is read
 _FEW = 8  # words of a chunk: one with more, of a script without spaces, does not come again
+_TEXTS, _SHORT = 8192, 400  # texts that are remembered, and how many characters they have at most
 
 Pieces = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]  # of a word, and their offsets
 Chunk = list[tuple[int, int, tuple[int, ...], tuple[tuple[int, int], ...]]]  # words: start, end, pieces, offsets
@@ -44,6 +45,7 @@ class Vocabulary:
         backend.encode_special_tokens = True  # a literal "[MASK]" in a user's text is text
         self._backend = backend
         self.gaps: Mapping[str, str] = {}  # marks that the texts of the model set apart, with their white space
+        self._texts: dict[str, Text] = {}
         self._chunks: dict[tuple[str, bool], Chunk] = {}
         self._words: dict[tuple[str, bool], Pieces] = {}
         self._infills: dict[tuple[bool | tuple[int, ...], tuple[int, ...]], str] = {}
@@ -53,6 +55,7 @@ class Vocabulary:
 
     def forget(self) -> None:
         """Let go of what is remembered of texts that were read: for a process that never ends."""
+        self._texts.clear()
         self._chunks.clear()
         self._words.clear()
         self._infills.clear()
@@ -71,8 +74,15 @@ class Vocabulary:
     # -- text to pieces ---------------------------------------------------------------------------------------------
 
     def read(self, source: str) -> Text:
-        """Words and pieces of a text."""
-        return Text(source, tuple(self.words(source)))
+        """Words and pieces of a text, remembered: of one sentence many rewrites are made, and compared with it."""
+        known = self._texts.get(source)
+        if known is None:
+            known = Text(source, tuple(self.words(source)))
+            if len(source) <= _SHORT:
+                if len(self._texts) >= _TEXTS:
+                    self._texts.clear()
+                self._texts[source] = known
+        return known
 
     def words(self, source: str, begin: int = 0, *, first: bool = True) -> list[Word]:
         """Those of a stretch of whole whitespace chunks that begins at a character, and is the `first` of its text."""
@@ -82,6 +92,11 @@ class Vocabulary:
             for start, end, pieces, offsets in self.chunk(m.group(), spaced=not first or bool(words)):
                 words.append(Word(at + start, at + end, pieces, offsets))
         return words
+
+    def pieces(self, source: str) -> list[int]:
+        """Those of a text, without its words."""
+        chunks = (self.chunk(chunk, spaced=k > 0) for k, chunk in enumerate(_CHUNK.findall(source)))
+        return [piece for words in chunks for _, _, pieces, _ in words for piece in pieces]
 
     def chunk(self, chunk: str, *, spaced: bool) -> Chunk:
         """Words of a whitespace chunk with their pieces, remembered. `spaced`: it is not the first of its text."""

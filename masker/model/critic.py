@@ -65,7 +65,7 @@ def is_critic(folder: str | Path) -> bool:
 
 def row(vocabulary: Vocabulary, to: str, source: str, text: str) -> list[int]:
     """What the critic reads of a rewrite."""
-    first, second = (vocabulary.read(some).pieces[:LONGEST] for some in (source, text))
+    first, second = (vocabulary.pieces(some)[:LONGEST] for some in (source, text))
     return [*vocabulary.start, vocabulary.domain(to), *first, *vocabulary.end, *second, *vocabulary.end]
 
 
