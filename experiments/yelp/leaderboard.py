@@ -326,7 +326,7 @@ def _scale_section(rows: Sequence[Row], base: Mapping[str, Any]) -> str:
     count, score = sum(data["lines"] for data in first["data"]), first["scores"]["span_accuracy"]
     lines += [
         "",
-        f"Both were fitted from one encoder, pretrained for {first['steps']:,} steps, {first['seconds']} s, on "
+        f"It was fitted from an encoder, pretrained for {first['steps']:,} steps, {first['seconds']} s, on "
         f"{count:,} lines of plain text, where its span accuracy is {score:.2f}; all on one {first['device']}.",
     ]
     lines += [note for *_, fit in base.values() if (note := fit.get("note"))]
