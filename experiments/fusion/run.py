@@ -240,8 +240,9 @@ Exact: outputs equal to the target, lower-cased, in %. SARI: Xu et al. (2016), w
 deletes nothing wrongly, so that a copy does well by it; and with LaserTagger's deletion score, where it does not.
 Scored by the functions of `masker evaluate`. Masker makes one edit of at most four pieces, as in the paper; its model
 was fitted to unaligned text, split and fused sides of different rows, none of which shares a sentence with dev. At base
-size (MPNet, 109M parameters) it was fitted by the paper's settings, 3e-5 and 3,000 steps of 512, to a span accuracy of 43.25
-(the paper's: 44.03); the search editor has its defaults there, and what was tuned for these domains with the embedded model.
+size (MPNet, 109M parameters) it was fitted by the paper's settings, 3e-5 and 3,000 steps of 512, to a span accuracy of
+43.25 (the paper's: 44.03); the search editor has its defaults there, and what was tuned for these domains with the
+embedded model.
 
 ## What made them
 

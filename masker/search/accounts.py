@@ -38,7 +38,7 @@ def auto_account(editor: AutoEditor, source: str) -> tuple[Rewrite, Account]:
 
 
 def _accepted(editor: AutoEditor, segment: Segment, text: str, tried: Tried) -> SegmentAccount:
-    start, end = _place(segment)
+    start, end = segment.place
     return SegmentAccount(
         start, end, _text(segment), tried.by, "the student's rewrite passes all checks",
         _probabilities(segment.log_p), text, tuple(tried.checks),
@@ -62,7 +62,7 @@ def _refused(
 def _searched(
     editor: SearchEditor, segment: Segment, why: str = "", student: str | None = None, checks: tuple[Check, ...] = ()
 ) -> SegmentAccount:
-    settings, (start, end) = editor.settings, _place(segment)
+    settings, (start, end) = editor.settings, segment.place
     before = terms(settings, segment.log_p, 0.0, 1.0) | _others(editor, None, segment.reading)
     as_it_is = DraftRow(_text(segment), (), before, sum(before.values()), 0.0)
     known = [draft for draft in segment.drafts if len(draft.parts) <= settings.max_edits]
@@ -113,12 +113,6 @@ def _probabilities(log_p: np.ndarray) -> Mapping[str, float]:
     return {"encoder": encoder, "bag_of_words": bag_of_words}
 
 
-def _place(segment: Segment) -> tuple[int, int]:
-    """Its characters in the text that it is of."""
-    words, (first, stop) = segment.text.words, segment.words
-    return words[first].start + segment.offset, words[stop - 1].end + segment.offset
-
-
 def _text(segment: Segment) -> str:
     return _written(segment, [])[0]
 
@@ -126,7 +120,7 @@ def _text(segment: Segment) -> str:
 def _written(segment: Segment, edits: Sequence[Edit]) -> tuple[str, tuple[Edit, ...]]:
     """The words of a segment with edits of the text made in them; and the edits in order."""
     made = tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
-    start, end = _place(segment)
+    start, end = segment.place
     start, end = min([start, *(e.start for e in made)]), max([end, *(e.end for e in made)])
     source, at = segment.text.source, segment.offset
     there = [Edit(e.start - start, e.end - start, e.old, e.new, e.score) for e in made]

@@ -41,7 +41,7 @@ WRITTEN = 2  # times as many edits as the search editor makes may be made by wri
 CHUNKS = 4  # of the search editor, at a time: few texts of each come to it
 # Nats by which a word may be less likely than before, to those that have no critic. Where a critic accepts a rewrite,
 # this does not help: of 122 dev lines that it changed, a reader accepted 29 with it and 29 without.
-MISFIT = 4.0
+TOLERATED = 4.0
 LIKELY = 0.5  # what a critic accepts has only to be so likely of the target domain to the classifiers
 MOODS = (-1.0, 1.0, -2.5)  # what comes to the student's bias to keep words where a critic refuses what it has written
 
@@ -203,10 +203,9 @@ def _with(rewrite: Rewrite, edits: Sequence[Edit]) -> Rewrite:
 
 def inside(segment: Segment, rewrite: Rewrite) -> list[Edit]:
     """The edits that lie in a segment."""
-    words, last = segment.text.words, segment.words.stop
-    start = segment.offset + (words[segment.words.start].start if segment.words.start else 0)
-    end = segment.offset + (words[last].start if last < len(words) else len(segment.text.source) + 1)
-    return [edit for edit in rewrite.edits if start <= edit.start < end]
+    start, end = segment.stretch
+    end += end == len(segment.text.source)  # what comes after the last word belongs to it
+    return [edit for edit in rewrite.edits if start <= edit.start - segment.offset < end]
 
 
 def _tried(search: SearchEditor, segment: Segment, edits: list[Edit], by: str) -> Tried:
@@ -258,7 +257,7 @@ def _pieces(text: Text, words: Span) -> list[int]:
 
 
 def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
-    """Whether no word near an edit has become less likely, by MISFIT: in the target domain now, than in the source
+    """Whether no word near an edit has become less likely, by TOLERATED: in the target domain now, than in the source
     domain before. What is likely enough now is not asked about as it was before.
     """
     task = search.task
@@ -268,11 +267,11 @@ def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     now = table.log_p(task.target)  # [S]
     homes = [[one.edited.homes[j] for j in words] for one, words in zip(tried, near, strict=True)]
     old = WordTable(task, [one.segment.text for one in tried], homes)
-    rows = np.flatnonzero(now <= -MISFIT)
+    rows = np.flatnonzero(now <= -TOLERATED)
     of = np.repeat(np.arange(len(tried)), table.sizes)  # [S] whose word it is
     worst = np.zeros(len(tried))
     np.maximum.at(worst, of[rows], old.log_p(task.source, rows) - now[rows])
-    return [Check("misfit", lost, MISFIT, lost < MISFIT, at_most=True) for lost in worst.tolist()]
+    return [Check("misfit", lost, TOLERATED, lost < TOLERATED, at_most=True) for lost in worst.tolist()]
 
 
 def _asked(task: Task, one: Tried) -> list[int]:

@@ -94,9 +94,7 @@ def choose(critic: Critic, task: Task, s: SearchSettings, segments: Sequence[Seg
 
 def sentence(segment: Segment, replacements: Sequence[Replacement]) -> tuple[str, str]:
     """A sentence as it is, and with some of its text, in which it stands, replaced."""
-    words, source = segment.text.words, segment.text.source
-    first = words[segment.words.start].start if segment.words.start else 0
-    last = words[segment.words.stop].start if segment.words.stop < len(words) else len(source)
+    source, (first, last) = segment.text.source, segment.stretch
     text, end = list[str](), first
     for r in replacements:
         text += [source[end : r.start], r.new]

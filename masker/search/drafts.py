@@ -13,7 +13,7 @@ from masker.search.keys import row_keys
 from masker.search.ranking import bound, doubles, f_score, matches, rank
 from masker.search.segments import Draft, Part, Segment
 
-MARGIN = 1.5  # times as many candidates as wanted are spelt out: some of them give the same text
+SPARE = 1.5  # times as many candidates as wanted are spelt out: some of them give the same text
 
 
 @dataclass(frozen=True)
@@ -162,12 +162,12 @@ def spread(
     if worth is None:
         chosen = np.flatnonzero(possible)
     else:  # the rest need not be compared with anything
-        chosen = grouped(bases.number[base], worth, possible, int(MARGIN * most))
+        chosen = grouped(bases.number[base], worth, possible, int(SPARE * most))
     base, c = base[chosen], c.take(chosen)
     similarity, likelihood = bases.similarity(base, c, s.lost), bases.likelihood[base] + c.target_log_p
     best = bound(s, likelihood, similarity)
     number = bases.number[base]
-    order = grouped(number, best if worth is None else worth[chosen], best > bar[number], int(MARGIN * most))
+    order = grouped(number, best if worth is None else worth[chosen], best > bar[number], int(SPARE * most))
     rows = bases.spliced(base[order], c.take(order))
     fresh = _fresh(bases, number[order], rows, style)
     order, rows = order[fresh], rows[fresh]

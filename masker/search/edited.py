@@ -91,11 +91,6 @@ class Edited:
         protected[-1] = all(map(is_punctuation, self._before.word(self.homes[-1])))  # it may have become the last
         return protected
 
-    @cached_property
-    def old(self) -> dict[int, int]:
-        """The old words among its words, and which they were."""
-        return {j: i for j, i in enumerate(self.homes) if i >= 0}
-
     def near(self, reach: int) -> list[int]:
         """The old words that stand at most so many words away from an edit."""
         found, at, homes = list[int](), 0, self.homes

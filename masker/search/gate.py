@@ -11,11 +11,9 @@ from dataclasses import replace
 from masker.core.editor import Editor
 from masker.core.edits import Rewrite, apply_edits
 from masker.core.runtime import Pending
+from masker.core.task import Range
 from masker.errors import MaskerError
 from masker.search.editor import SearchEditor
-from masker.search.segments import Segment
-
-Range = tuple[int, int]
 
 
 class Gated:
@@ -33,7 +31,7 @@ class Gated:
         doubtful: list[list[Range]] = [[] for _ in texts]
         for segment in self.search.read(texts):
             if math.exp(segment.log_p.max()) < self.below:
-                doubtful[segment.number].append(_place(segment))
+                doubtful[segment.number].append(segment.room)
         wait = self.editor.begin([text for text, ranges in zip(texts, doubtful, strict=True) if ranges])
 
         def finished() -> list[Rewrite]:
@@ -61,11 +59,3 @@ def _within(rewrite: Rewrite, ranges: Sequence[Range], reason: str) -> Rewrite:
         return rewrite
     text = apply_edits(rewrite.source, edits)
     return replace(rewrite, text=text, edits=edits, reason=rewrite.reason if edits else reason)
-
-
-def _place(segment: Segment) -> Range:
-    """The characters of a segment in its text, with the white space around it."""
-    words, (first, stop) = segment.text.words, segment.words
-    start = words[first - 1].end if first else 0
-    end = words[stop].start if stop < len(words) else len(segment.text.source)
-    return start + segment.offset, end + segment.offset

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from masker.core.text import split_words
 from masker.model.bag_of_words import BUCKETS
 
 _ALL = 0xFFFFFFFF
@@ -37,9 +36,6 @@ class Lexicon:
     @property
     def full(self) -> bool:
         return len(self) > _MOST
-
-    def of_text(self, text: str) -> list[int]:
-        return self.ids(text[a:b].lower() for a, b in split_words(text))
 
     def ids(self, words: Iterable[str]) -> list[int]:
         known = self._ids

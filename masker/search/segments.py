@@ -85,6 +85,25 @@ class Segment:
     def pieces(self) -> list[int]:
         return self.text.pieces[self.text.bounds[self.words.start] : self.text.bounds[self.words.stop]]
 
+    @property
+    def place(self) -> Range:
+        """The characters of its words in the text that it is of."""
+        words, (first, stop) = self.text.words, self.words
+        return words[first].start + self.offset, words[stop - 1].end + self.offset
+
+    @property
+    def room(self) -> Range:
+        """Those with the white space around them."""
+        first = self.words.start
+        start = self.text.words[first - 1].end if first else 0
+        return start + self.offset, self.stretch[1] + self.offset
+
+    @property
+    def stretch(self) -> Range:
+        """The characters from its first word, or from the beginning, up to the next segment, in what is seen."""
+        words, (first, stop) = self.text.words, self.words
+        return words[first].start if first else 0, words[stop].start if stop < len(words) else len(self.text.source)
+
     def has(self, span: Span) -> bool:
         """Whether a span is to be edited here. What could be inserted between two segments belongs to the second."""
         end = self.words.stop + (self.words.stop == len(self.text.words))

@@ -13,10 +13,16 @@ from masker.core.edits import Rewrite
 from masker.core.runtime import Pending
 from masker.core.segments import Unit
 from masker.core.task import Task
+from masker.core.text import split_words
 from masker.model.bag_of_words import BagOfWords
 from masker.model.settings import SearchSettings
 from masker.search.editor import SearchEditor
 from masker.search.lexicon import Lexicon
+
+
+def ids_of(lexicon: Lexicon, text: str) -> list[int]:
+    """The words of a text as numbers."""
+    return lexicon.ids(text[a:b].lower() for a, b in split_words(text))
 
 
 def with_style() -> Masker:

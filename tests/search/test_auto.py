@@ -54,7 +54,7 @@ def accepted(search: SearchEditor, rewrites: Sequence[Rewrite]) -> set[int]:
 @pytest.fixture
 def tolerant(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a random model finds likely says nothing."""
-    monkeypatch.setattr(auto, "MISFIT", 1e9)
+    monkeypatch.setattr(auto, "TOLERATED", 1e9)
 
 
 @pytest.mark.usefixtures("tolerant")
@@ -75,9 +75,9 @@ def test_too_many_edits_are_not(search: SearchEditor) -> None:
 
 def test_a_word_that_does_not_fit_at_all(search: SearchEditor, monkeypatch: pytest.MonkeyPatch) -> None:
     turned = rewrite("the food was bad .", bad="great nice")
-    monkeypatch.setattr(auto, "MISFIT", 1e9)
+    monkeypatch.setattr(auto, "TOLERATED", 1e9)
     assert accepted(search, [turned]) == {0}
-    monkeypatch.setattr(auto, "MISFIT", -1e9)
+    monkeypatch.setattr(auto, "TOLERATED", -1e9)
     assert accepted(search, [turned]) == set()
 
 

@@ -30,12 +30,13 @@ def test_edited_texts_know_where_their_old_words_were(words: list[str], edits: l
     for r in reversed(made):
         source = source[: r.start] + r.new + source[r.end :]
     assert edited.text.source == source
-    for j, i in edited.old.items():
+    old = {j: i for j, i in enumerate(edited.homes) if i >= 0}
+    for j, i in old.items():
         assert edited.text.word(j) == text.word(i)
     gone = {i for i in range(len(words)) for r in made if r.start <= text.words[i].start < r.end}
-    assert {*edited.old.values()} == {*range(len(words))} - gone
+    assert {*old.values()} == {*range(len(words))} - gone
     assert bool(edited.near(1)) <= bool(made)
-    assert set(edited.near(2)) <= set(edited.near(20)) <= set(edited.old)
+    assert set(edited.near(2)) <= set(edited.near(20)) <= set(old)
 
 
 def test_near_words_are_those_beside_an_edit() -> None:
@@ -78,6 +79,6 @@ def test_what_is_not_tokenised_again_is_as_if_it_were(family: str) -> None:
             assert edited.bounds == edited.text.bounds
             assert len(edited.homes) == len(edited.text.words)
             assert edited.protected(task) == protected_words(edited.text, task.keep(edited.text))
-            assert all(edited.text.word(j) == before.word(i) for j, i in edited.old.items())
+            assert all(edited.text.word(j) == before.word(i) for j, i in enumerate(edited.homes) if i >= 0)
 
     check()

@@ -24,7 +24,7 @@ from masker.search.editor import SearchEditor
 from masker.search.lexicon import Lexicon
 from masker.search.ranking import doubles
 from masker.search.segments import Segment
-from search.styles import Words, search_texts, searching, with_style
+from search.styles import Words, ids_of, search_texts, searching, with_style
 from search.test_segments import draft_of, segment_of
 
 ONLY_STYLE = {"strength": 0.2, "encoder": 50.0}
@@ -288,7 +288,7 @@ def doubled(text: str) -> int:
 
 def test_a_word_before_a_mark_is_not_doubled_either(masker: Masker) -> None:
     lexicon = Lexicon()
-    rows = [lexicon.of_text(text) for text in ("so great great.", "so great.", "no , , no .", "Great great great!")]
+    rows = [ids_of(lexicon, text) for text in ("so great great.", "so great.", "no , , no .", "Great great great!")]
     assert doubles(padded(rows, 0)[0], lexicon).tolist() == [1, 0, 0, 2]
 
 
@@ -387,7 +387,7 @@ def test_the_style_classifiers_compare_the_two_domains(masker: Masker) -> None:
     pieces = [task.vocabulary.read(text).pieces for text in TEXTS]
     for ask in ("of_encoder", "of_words"):
         ours, theirs = (
-            getattr(s, ask)(pieces if ask == "of_encoder" else padded([s.lexicon.of_text(t) for t in TEXTS], 0)[0])
+            getattr(s, ask)(pieces if ask == "of_encoder" else padded([ids_of(s.lexicon, t) for t in TEXTS], 0)[0])
             for s in (style, other)
         )
         np.testing.assert_allclose(np.exp(ours) + np.exp(theirs), 1, atol=1e-5)
@@ -403,7 +403,7 @@ WORD = st.sampled_from(["the", "food", "was", "n't", "don't", "Great", "great", 
 @given(st.lists(st.lists(WORD, max_size=9).map(" ".join), min_size=1, max_size=5))
 def test_words_as_numbers_are_classified_as_words_are(texts: list[str]) -> None:
     _, style, _ = searching(ANY)
-    rows = padded([style.lexicon.of_text(text) for text in texts], 0)[0]
+    rows = padded([ids_of(style.lexicon, text) for text in texts], 0)[0]
     log_p = style.bag_of_words.log_probs(texts)
     theirs = log_p[:, style.to] - np.logaddexp(log_p[:, style.to], log_p[:, style.from_])
     np.testing.assert_allclose(style.of_words(rows), theirs, atol=1e-5)

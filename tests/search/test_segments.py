@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from masker.core.spans import Span
 from masker.search.lexicon import Lexicon
 from masker.search.segments import Draft, Part, Segment
+from search.styles import ids_of
 
 MODEL = make_model("bert")
 TASK = make_task(MODEL)
@@ -17,7 +18,7 @@ WORDS = ["food", "was", "terrible", "the", "we", "like", "it", "."]
 
 def segment_of(source: str, lexicon: Lexicon = LEXICON) -> Segment:
     text = MODEL.vocabulary.read(source)
-    return Segment(0, text, Span(0, len(text.words)), np.array(lexicon.of_text(source)), np.full(2, -9.0))
+    return Segment(0, text, Span(0, len(text.words)), np.array(ids_of(lexicon, source)), np.full(2, -9.0))
 
 
 def draft_of(segment: Segment, *parts: Part, **values: Any) -> Draft:
@@ -28,7 +29,7 @@ def draft_of(segment: Segment, *parts: Part, **values: Any) -> Draft:
 
 def part(start: int, stop: int, word: str | None) -> Part:
     pieces = tuple(MODEL.vocabulary.read(word).pieces) if word else ()
-    return Part(Span(start, stop), pieces, tuple(LEXICON.of_text(word or "")), -1.0, -1.0, 0.0, 0.0)
+    return Part(Span(start, stop), pieces, tuple(ids_of(LEXICON, word or "")), -1.0, -1.0, 0.0, 0.0)
 
 
 def test_parts_are_written_out_if_a_character_stays_between_them() -> None:
