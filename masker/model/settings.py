@@ -44,6 +44,7 @@ class SearchSettings:
     residue: float = 2.0
     sure: float = 1.0  # worth 2 and 5.5 points of style by the two judges, and 4 of self-BLEU
     convinced: float = 0.0  # what no edits make this probable, to both classifiers, is left alone
+    clear: float = 0.0  # drafts that are this probable go before those that are better otherwise
     # with a reader (`search.reader`), as first guessed: read blind, 60 of 100 rewrites were acceptable instead of 52
     reader_drafts: int = 24  # of a segment, that it reads
     reader_likelihood: float = 0.5
@@ -60,7 +61,7 @@ class SearchSettings:
             check_number(**{knob.name: getattr(self, knob.name)})
         if not 0 < self.strength < 1:
             raise MaskerError(f"`strength` is {self.strength}: it is a probability, so between 0 and 1")
-        for name in ("convinced", "critic_least"):
+        for name in ("convinced", "clear", "critic_least"):
             if not 0 <= getattr(self, name) < 1:
                 raise MaskerError(f"`{name}` is {getattr(self, name)}: it is a probability, from 0 up to 1")
         check_whole(1, max_edits=self.max_edits, reader_drafts=self.reader_drafts, critic_drafts=self.critic_drafts)

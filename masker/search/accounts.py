@@ -65,8 +65,7 @@ def _searched(
     settings, (start, end) = editor.settings, segment.place
     before = terms(settings, segment.log_p, 0.0, 1.0) | _others(editor, None, segment.reading)
     as_it_is = DraftRow(_text(segment), (), before, sum(before.values()), 0.0)
-    known = [draft for draft in segment.drafts if len(draft.parts) <= settings.max_edits]
-    best = next(filter(editor.convinces, known), None)
+    known, best = editor.allowed(segment), editor.chosen(segment)
     by_text: dict[str, DraftRow] = {}
     for draft in known:  # there may be two ways to the same text: the better one counts
         row = _row(editor, segment, draft, as_it_is, best)

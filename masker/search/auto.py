@@ -247,7 +247,8 @@ def _replacements(segment: Segment, edits: Sequence[Edit]) -> list[Replacement]:
 
 
 def _enough(search: SearchEditor, name: str, log_p: np.ndarray) -> list[Check]:
-    bar = search.settings.strength if search.critic is None else min(LIKELY, search.settings.strength)
+    s = search.settings
+    bar = s.strength if search.critic is None else min(max(LIKELY, s.clear), s.strength)
     passed = (log_p >= np.log(bar)).tolist()
     return [Check(name, p, bar, good) for p, good in zip(np.exp(log_p).tolist(), passed, strict=True)]
 

@@ -112,8 +112,7 @@ class SearchEditor:
         """The rewrites of texts whose segments have drafts; those of more than `max_edits` edits do not count."""
         by_text: dict[int, list[Segment]] = {}
         for segment in segments:
-            drafts = [draft for draft in segment.drafts if len(draft.parts) <= self.settings.max_edits]
-            by_text.setdefault(segment.number, []).append(replace(segment, drafts=drafts))
+            by_text.setdefault(segment.number, []).append(replace(segment, drafts=self.allowed(segment)))
         return [self._rewrite(source, by_text.get(k, [])) for k, source in enumerate(sources)]
 
     # -- candidates -------------------------------------------------------------------------------------------------
@@ -242,7 +241,7 @@ class SearchEditor:
         none = Rewrite(source, source, task.from_, task.to, (), () if self.top else None)
         if not segments:
             return replace(none, reason="no words")
-        best = [next(filter(self.convinces, segment.drafts), None) for segment in segments]
+        best = [self.chosen(segment) for segment in segments]
         edits = disjoint([edit for each in zip(segments, best, strict=True) for edit in self._edits(*each)])
         if self.top:
             options = [
@@ -266,14 +265,23 @@ class SearchEditor:
 
     def acceptance(self, segment: Segment) -> tuple[float, float]:
         """How probably a reader accepts what becomes of a segment, and how similar it is: 1 if no critic was asked."""
-        drafts = [draft for draft in segment.drafts if len(draft.parts) <= self.settings.max_edits]
-        best = next(filter(self.convinces, drafts), None)
+        best = self.chosen(segment)
         if best is None or best.acceptance is None or not self.settings.critic:
             return 1.0, 1.0
         return math.exp(best.acceptance / self.settings.critic), best.similarity
 
-    def convinces(self, draft: Draft) -> bool:
-        return bool(np.exp(draft.log_p.min()) >= self.settings.convinced)
+    def chosen(self, segment: Segment) -> Draft | None:
+        """The best draft of those that clearly read as the target domain, or else of those that do so enough."""
+        drafts = self.allowed(segment)
+        for least in (max(self.settings.clear, self.settings.convinced), self.settings.convinced):
+            for draft in drafts:
+                if math.exp(draft.log_p.min()) >= least:
+                    return draft
+        return None
+
+    def allowed(self, segment: Segment) -> list[Draft]:
+        """The drafts with no more edits than are wanted."""
+        return [draft for draft in segment.drafts if len(draft.parts) <= self.settings.max_edits]
 
     def _edits(self, segment: Segment, draft: Draft | None) -> list[Edit]:
         """A draft as edits. They share its score evenly; the other two scores are those of the paper."""

@@ -23,7 +23,7 @@ from masker.search.edited import Edited
 from masker.search.editor import SearchEditor
 from masker.search.lexicon import Lexicon
 from masker.search.ranking import doubles
-from masker.search.segments import Segment
+from masker.search.segments import Draft, Part, Segment
 from search.styles import Words, ids_of, search_texts, searching, with_style
 from search.test_segments import draft_of, segment_of
 
@@ -86,6 +86,23 @@ def test_a_text_that_reads_as_the_target_is_left_alone(masker: Masker) -> None:
     assert done.text == done.source
     assert re.fullmatch(r"it reads as positive already \(0\.99\)", done.reason or "")
     assert todo.edits
+
+
+def test_what_is_clearly_of_the_target_domain_goes_before_what_is_better_otherwise(masker: Masker) -> None:
+    task, style, _ = searching(masker)
+    search = SearchEditor(task, style, SearchSettings(max_edits=2, convinced=0.1))
+    segment = segment_of("so bad")
+    parts = [Part(Span(0, 1), (), (), -1.0, -1.0, 0.0, 0.0)] * 3
+    drafts = [
+        Draft(tuple(parts[:count]), 0.0, 1.0, np.log([p, 0.99]), total, 0.0)
+        for count, p, total in ((1, 0.3, 4.0), (2, 0.7, 3.0), (3, 0.95, 2.0), (1, 0.85, 1.0))
+    ]
+    segment.drafts = drafts
+    for clear, best in ((0.0, 0), (0.5, 1), (0.8, 3), (0.9, 0)):  # the third has too many edits
+        search.settings = SearchSettings(max_edits=2, convinced=0.1, clear=clear)
+        assert search.chosen(segment) is drafts[best]
+    search.settings = SearchSettings(max_edits=1, convinced=0.9)
+    assert search.chosen(segment) is None
 
 
 def test_a_text_that_no_edits_can_turn_is_left_alone_where_that_is_wanted(masker: Masker) -> None:
