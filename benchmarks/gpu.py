@@ -127,7 +127,7 @@ def main() -> None:
             run["of_matmul"] = run["flops"] / result["matmul_bf16"]
             result["runs"].append(run)
             print(f"{name:<9} {run['method']:<11} {run['per_second']:8.0f}/s  {run['of_matmul']:.1%} of matmul")
-    result["methods"] = methods(lines[:2000], "positive")
+    result["methods"] = methods(lines[:4096], "positive")
     if options.pretraining:
         run = training(options.pretraining)
         result["training"] = {**run, "of_matmul": run["flops"] / result["matmul_bf16"]}

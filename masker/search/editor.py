@@ -35,7 +35,7 @@ from masker.search.ranking import bound, f_score, matches, promise, rank
 from masker.search.reader import read_drafts
 from masker.search.segments import Draft, Segment
 
-CHUNK = 1024  # texts at a time that the candidates of are held
+CHUNK = 2048  # texts at a time that the candidates of are held
 REFILLED = 10  # spans of a text that are also filled piece by piece
 JUDGED = 96  # drafts of a text that are ranked
 NEUTRAL = 0.1  # sentences that are so likely of the target domain are not turned where another one can be
