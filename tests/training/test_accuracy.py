@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from toy import CORPORA
+from toy import CORPORA, narrow
 
 from masker.model.padded_mlm import PaddedMLM
 from masker.training import accuracy
@@ -31,3 +31,19 @@ def test_span_accuracy_counts_whole_spans(base: Path, monkeypatch: pytest.Monkey
     )
     assert percent == pytest.approx(75.0)
     assert sum(len(m.ids) for m in asked) >= accuracy.EVALUATED_SPANS
+
+
+def test_what_does_not_fit_into_memory_is_measured_in_parts(base: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model = PaddedMLM.from_pretrained(base)
+    model.add_domains(["negative", "positive"])
+    model.add_style()
+    tokens = [model.vocabulary.domain(name) for name in model.domains]
+    corpus = encode_corpora(
+        model.vocabulary, [(CORPORA[name], token) for name, token in zip(CORPORA, tokens, strict=False)], window=32
+    )
+    whole = accuracy.span_accuracy(model, corpus, domains=True), accuracy.style_accuracy(model, corpus)
+    narrow(model.mlm, 5)
+    parts = accuracy.span_accuracy(model, corpus, domains=True), accuracy.style_accuracy(model, corpus)
+    assert parts[0] == pytest.approx(whole[0], rel=1e-5)
+    assert parts[1] == whole[1]
+    assert "out of memory" in caplog.text
