@@ -216,6 +216,24 @@ def test_bytes_of_one_character_are_joined_with_those_before_them(vocabularies: 
     assert v.infill([letter], [last]) == "\ufffd"
 
 
+@settings(max_examples=100, deadline=None)
+@given(ODD)
+def test_pieces_can_be_read_without_their_words(vocabularies: dict[str, Vocabulary], source: str) -> None:
+    for vocabulary in vocabularies.values():
+        assert vocabulary.pieces(source) == vocabulary.read(source).pieces
+
+
+def test_short_texts_are_remembered_and_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masker.core.vocabulary._TEXTS", 2)
+    v = make_vocabulary("bert")
+    one, long = "so good", "so good " * 60
+    assert v.read(one) is v.read(one)
+    assert v.read(long) is not v.read(long)
+    for text in ("so bad", "so so"):
+        v.read(text)
+    assert list(v._texts) == ["so so"]
+
+
 def test_what_is_read_is_forgotten_when_told() -> None:
     v = make_vocabulary("bert")
     one = v.chunk("terrible!", spaced=True)
