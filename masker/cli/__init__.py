@@ -36,10 +36,6 @@ class _Verbs(TyperGroup):
             return result
         except (KeyboardInterrupt, BrokenPipeError) as error:
             raise _Interrupted from error
-        except OSError as error:
-            if error.errno == errno.EBADF and error.filename is None:
-                raise MaskerError("standard output is closed, but is to be written to; leave it open") from error
-            raise
 
 
 app = typer.Typer(
@@ -106,6 +102,8 @@ def main() -> None:
     except MaskerError as error:
         _leave(as_flags(str(error), _verb(sys.argv[1:])), 2)
     except OSError as error:
+        if error.errno == errno.EBADF and error.filename is None:
+            _leave("standard output is closed, but is to be written to; leave it open", 2)
         _leave(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 2)
     except Exception as error:
         # `pip install masker-nlp` brings what `edit`, `explain`, `check` and their like need

@@ -16,7 +16,8 @@ STANDARD = re.compile(
     r"|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]*\w"  # addresses
     rf"|(?<!\w)[@#](?:{_W}+|\w+)"  # accounts and tags
     r"|`[^`\n]+`"  # code
-    rf"|(?:[$£€¥]\s?)?\d(?:(?:{_W}|[.,:/%°-])*(?:{_W}|[%°]))?"  # numbers, amounts, dates
+    rf"|(?:(?<!\S)[+−-])?(?:[$£€¥]\s?)?\d(?:(?:{_W}|[.,:/%°-])*(?:{_W}|[%°]))?"  # numbers, amounts, dates
+    r"|[¼-¾⅐-↉①-⓿]+"  # fractions, Roman and circled numbers
     r"|(?<=[\w,;:] )[\"“][A-Z][^\"”\n]{0,60}[\"”]"  # quoted names, not where a sentence begins
 )
 NAMES = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")  # not where a sentence begins

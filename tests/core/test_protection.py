@@ -19,6 +19,8 @@ from masker.errors import MaskerError
         ("run `rm -rf` now", ["`rm -rf`"]),
         ('we saw "Star Wars" and “Alien”; so "good"', ['"Star Wars"', "“Alien”"]),
         ('"Perfect" is the word .', []),
+        ("from -5 to +3, or −2, -$20; a-1 x-2", ["-5", "+3", "−2", "-$20", "1", "2"]),
+        ("2½ stars, part Ⅳ, ¾ of it", ["2½", "Ⅳ", "¾"]),
         ("the food was bad .", []),
     ],
 )

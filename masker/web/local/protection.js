@@ -11,7 +11,8 @@ const STANDARD = new RegExp(
     `|(?:${W}|[.+\\-])+@(?:${W}|-)+\\.(?:${W}|[.\\-])*${W}` + // addresses
     `|(?<!${W})[@#](?:${SPACED_W}+|${W}+)` + // accounts and tags
     "|`[^`\\n]+`" + // code
-    `|(?:[$£€¥]${S}?)?\\p{Nd}(?:(?:${SPACED_W}|[.,:/%°\\-])*(?:${SPACED_W}|[%°]))?` + // numbers, amounts, dates
+    `|(?:(?<!${NOT_S})[+−\\-])?(?:[$£€¥]${S}?)?\\p{Nd}(?:(?:${SPACED_W}|[.,:/%°\\-])*(?:${SPACED_W}|[%°]))?` + // numbers, amounts, dates
+    "|[¼-¾⅐-↉①-⓿]+" + // fractions, Roman and circled numbers
     `|(?<=(?:${W}|[,;:]) )["“][A-Z][^"”\\n]{0,60}["”]`, // quoted names, not where a sentence begins
   "gu",
 );
