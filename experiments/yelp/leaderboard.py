@@ -349,6 +349,7 @@ def _samples_section(found: Mapping[str, Any]) -> str:
 def plot(results: Mapping[str, Any], path: Path) -> None:
     """Style accuracy against BLEU, one dot a system; curves of equal joint; a few names, none over another."""
     from matplotlib.figure import Figure
+    from PIL import Image
 
     rows = results["rows"]
     fig = Figure(figsize=(10.5, 7.5), layout="constrained")
@@ -385,6 +386,8 @@ def plot(results: Mapping[str, Any], path: Path) -> None:
     ax.legend(loc="lower left", frameon=False)
     _name(fig, ax, rows)
     fig.savefig(path, dpi=150)
+    few = Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE)  # a third of the size
+    few.save(path, optimize=True)
 
 
 def _name(fig: Any, ax: Any, rows: Sequence[Row]) -> None:
