@@ -11,7 +11,7 @@ from masker.cli._editing import Failures, rewrites, tell_finished
 from masker.data.formats import Table, format_of, read_records
 from masker.data.formats.decoding import open_packed
 from masker.data.output import replacing, target
-from masker.data.resumable import check_finished
+from masker.data.resumable import check_finished, check_ours
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def edit_table(
         check_finished(out, written, records, str(file))
         tell_finished(out)
         return
+    check_ours(texts, card)
     edit_file(
         job, records, texts, format="jsonl", workers=workers or 0, device=device, resume=resume, source=str(file),
         column=column, encoding=encoding, keep_card=True,

@@ -50,13 +50,13 @@ def put(made: Path, out: Path) -> None:
 
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
-    """Only one run at a time writes `out`. The lock, OUT.lock, ends with its process, however that ends.
+    """Only one run at a time writes `out`. The lock, .OUT.masker.lock, ends with its process, however that ends.
 
     It is the system's lock on that file, not the file itself, and no child inherits it.
     """
     from filelock import FileLock, Timeout
 
-    path = out.with_name(out.name + ".lock")
+    path = out.with_name(f".{out.name}.masker.lock")  # no name that a user gives to a file
     lock = FileLock(path, thread_local=False)
     try:
         lock.acquire(blocking=False)

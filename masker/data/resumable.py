@@ -100,6 +100,8 @@ class ResumableFile:
         known = self._known()
         finished = known is not None and known.complete
         size = self.path.stat().st_size if self.path.exists() else None
+        if known is None:
+            check_ours(self.path, self.card)
         found = _whole_lines(self.path) if self.line_per_record else (known.lines if known else 0, 0)
         if not self.resume:
             if found[0] and not (finished and size is None):
@@ -107,8 +109,6 @@ class ResumableFile:
             known = None
         elif known is not None:
             self._check_settings(known)
-        elif found[0]:
-            raise MaskerError(f"{self.card} is missing, so it is not known how the run was begun; remove {self.path}")
         elif size is None and self.out.exists() and not self.keep_card:
             lines, whole = _whole_lines(self.out)
             self.lines = lines + (whole < self.out.stat().st_size)  # the last may have no end
@@ -198,7 +198,7 @@ class ResumableFile:
         """Put the state in its place whole, after the lines that it speaks of."""
         if self._file is not None:
             os.fsync(self._file.fileno())
-        scratch = self.card.with_name(self.card.name + ".new")
+        scratch = self.card.with_name(f".{self.card.name}.masker.new")
         with open(scratch, "w", encoding="utf-8") as file:
             file.write(self.state.to_json())
             file.flush()
@@ -230,6 +230,13 @@ class ResumableFile:
             put(self.path, self.out)
         if not self.keep_card:
             self.card.unlink(missing_ok=True)
+
+
+def check_ours(path: Path, card: Path) -> None:
+    """Refuse to write over a file that is no run's: the card is written first, and goes last."""
+    if path.exists() and path.stat().st_size and not card.exists():
+        raise MaskerError(f"{path} would be overwritten, but {card.name} is missing, so it is not known how the run was "
+                          "begun, if it is of one; move it away, or choose another `out`")  # fmt: skip
 
 
 def check_finished(out: Path, written: int, records: Iterable[Record], source: str) -> None:

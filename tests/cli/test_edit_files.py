@@ -106,6 +106,14 @@ def test_a_table_by_several_workers(
     assert error == "out.csv is there already, and not made of in.csv (texts: 41 and 4); remove it to start anew"
 
 
+def test_texts_that_are_the_users_own_stay(edit_fails: Fails, here: Path) -> None:
+    (here / "in.csv").write_bytes(as_csv(TEXTS))
+    (here / "out.csv.texts").write_text("mine")
+    error = edit_fails("in.csv", "--column", " text ;", "--workers", "1", "--out", "out.csv")
+    assert "out.csv.texts would be overwritten" in error
+    assert (here / "out.csv.texts").read_text() == "mine"
+
+
 def test_parquet(
     edit: Cli, edit_fails: Fails, here: Path, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

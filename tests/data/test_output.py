@@ -41,10 +41,12 @@ def test_one_at_a_time(tmp_path: Path) -> None:
         with locked(tmp_path / "other"):
             pass
     assert not os.listdir(tmp_path)
-    (tmp_path / "out.lock").touch()  # left behind by a run that was killed
+    (tmp_path / ".out.masker.lock").touch()  # left behind by a run that was killed
+    (tmp_path / "out.lock").write_text("mine")
     with locked(out):
         pass
-    assert not os.listdir(tmp_path)
+    assert os.listdir(tmp_path) == ["out.lock"]
+    assert (tmp_path / "out.lock").read_text() == "mine"
 
 
 def test_an_error_ends_it(tmp_path: Path) -> None:

@@ -177,6 +177,17 @@ def test_without_resume(tmp_path: Path, options: dict[str, Any]) -> None:
     assert write(out, resume=False, **options) == 10
 
 
+@pytest.mark.parametrize("options", KINDS)
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_file_that_is_no_runs_is_left_alone(tmp_path: Path, options: dict[str, Any], resume: bool) -> None:
+    for notes in ("no end of line", "some\nlines\n"):
+        (tmp_path / "out.part").write_text(notes)
+        with pytest.raises(MaskerError, match=r"out\.part would be overwritten, but out\S*\.json is missing"):
+            write(tmp_path / "out", resume=resume, **options)
+        assert (tmp_path / "out.part").read_text() == notes
+        assert os.listdir(tmp_path) == ["out.part"]
+
+
 def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
