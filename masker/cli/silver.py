@@ -9,7 +9,7 @@ import typer
 from masker.cli import _options as o
 from masker.cli import app
 from masker.cli._editing import counter, tell_finished
-from masker.cli._output import err, writer
+from masker.cli._output import err, is_stdout, writer
 from masker.errors import MaskerError
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ def silver(
 
     if reverse and synthetic not in (None, "input"):
         raise MaskerError(f"--reverse puts rewrites on the input side, and --synthetic {synthetic} does not; drop one")
-    if out.exists() and corpus.exists() and out.samefile(corpus):
-        raise MaskerError(f"--out is {corpus} itself, which the pairs would be written over; choose another file")
+    _check_apart(corpus, out, report)
     options: dict[str, Any] = {"method": method, "strength": strength, "max_edits": max_edits, "protect": protect}
     options |= {"min_confidence": min_confidence}
     options = {name: value for name, value in options.items() if value is not None}
@@ -109,6 +108,21 @@ def silver(
     if report:
         with writer(report) as sink:
             sink.write(json.dumps(found.to_dict(), indent=2) + "\n")
+
+
+def _check_apart(corpus: Path, out: Path, report: Path | None) -> None:
+    """What is written must not be written over what is read, or written besides."""
+    if _same(out, corpus):
+        raise MaskerError(f"--out is {corpus} itself, which the pairs would be written over; choose another file")
+    state = out.with_name(out.name + ".json")
+    for what, path in (("the corpus", corpus), ("--out", out), ("the state of --out", state)):
+        if report and not is_stdout(report) and _same(report, path):
+            raise MaskerError(f"--report is {path}, {what}, which it would be written over; choose another file")
+
+
+def _same(one: Path, other: Path) -> bool:
+    there = one.exists() and other.exists()
+    return one.samefile(other) if there else one.expanduser().resolve() == other.expanduser().resolve()
 
 
 def write_pairs(

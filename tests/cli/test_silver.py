@@ -95,6 +95,10 @@ def test_errors(silver: Cli, fails: Fails, fitted: Path, here: Path) -> None:
     assert wrong == "--min-similarity is 2.0; it must be between 0 and 1"
     assert "nofile" in fails(*arguments, "nofile", "--out", "s.tsv")
     assert "negative.txt itself" in fails(*arguments, "negative.txt", "--out", "negative.txt")
+    for name, what in (("s.tsv", "--out"), ("s.tsv.json", "the state of --out"), ("negative.txt", "the corpus")):
+        error = fails(*arguments, "negative.txt", "--out", "s.tsv", "--report", here / name)
+        assert error.startswith(f"--report is {name}, {what}, which it would be written over")
+        assert not (here / "s.tsv").exists()
     assert "no judge at" in fails(*arguments, "negative.txt", "--out", "s.tsv", "--judge", "nowhere")
     assert "unknown domain 'happy'" in fails("silver", "--model", fitted, "--to", "happy", "negative.txt", "--out", "s")
     (here / "bad.txt").write_bytes(b"ok\ncaf\xe9\n")
