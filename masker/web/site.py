@@ -3,6 +3,7 @@
 import json
 import lzma
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src blob:; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'"
 )
+MODEL = "model.json"  # what a browser has to know of the model
 METHODS = ("fast", "paper")  # what is there in JavaScript
 
 
@@ -43,8 +45,19 @@ def write_site(out: Path, model: str | Path | None = None) -> dict[str, int]:
         told = _write_model(stage, masker, folder)
         told |= {"version": package.__version__, "name": "embedded" if model is None else folder.resolve().name}
         told["sizes"] = {path.name: path.stat().st_size for path in sorted(stage.iterdir())}
-        (stage / "model.json").write_text(json.dumps(told, ensure_ascii=False), "utf-8")
+        (stage / MODEL).write_text(json.dumps(told, ensure_ascii=False), "utf-8")
+        _check_free(out, stage)
         return {path.name: path.stat().st_size for path in sorted(stage.iterdir())}
+
+
+def _check_free(out: Path, stage: Path) -> None:
+    """A page of before is replaced, a file of the user's is not."""
+    theirs = sorted(path.name for path in stage.iterdir() if (out / path.name).exists())
+    with suppress(OSError, ValueError, TypeError):
+        if {*theirs} >= {"index.html", MODEL} and "vocabulary" in json.loads((out / MODEL).read_text("utf-8")):
+            return
+    if theirs:
+        raise MaskerError(f"{out} has a {theirs[0]} that would be overwritten, and is no page; give another folder")
 
 
 def check(masker: Masker) -> None:

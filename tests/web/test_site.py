@@ -92,6 +92,12 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(MaskerError, match="no model folder"):
         write_site(tmp_path / "site", tmp_path / "nothing")
     assert not (tmp_path / "site").exists()
+    for name in ("index.html", "model.json"):
+        (tmp_path / name).write_text("[]")
+        with pytest.raises(MaskerError, match=r"has a index.html that would be overwritten, and is no page"):
+            write_site(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "index.html", "model.json"]
+    assert (tmp_path / "index.html").read_text() == "[]"
 
 
 def test_tokenizers_that_javascript_cannot_read_are_refused() -> None:
