@@ -57,9 +57,10 @@ def counter(*, quiet: bool = False) -> Progress:
     return Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal)
 
 
-def tell_finished(out: Path) -> None:
-    """For a run that was to be continued."""
-    said = f"masker: {out} is complete, and nothing is left to do; without --resume it is made anew"
+def tell_finished(out: Path, *, known: bool = True) -> None:
+    """For a run that was to be continued. Its options are `known` only where a card stays that tells them."""
+    compared = "" if known else " (as many texts as the input has; with what options it was made is not known)"
+    said = f"masker: {out} is complete{compared}, and nothing is left to do; without --resume it is made anew"
     err.print(said, markup=False, soft_wrap=True)
 
 

@@ -46,7 +46,7 @@ def edit_table(
     if resume and target(out).exists() and not card.exists():
         written = sum(1 for _ in format.read(target(out), column, encoding))
         check_finished(out, written, records, str(file))
-        tell_finished(out)
+        tell_finished(out, known=False)
         return
     check_ours(texts, card)
     edit_file(

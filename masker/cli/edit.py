@@ -149,7 +149,7 @@ def edit(
                 source=str(file), column=column, encoding=encoding, on_failure=failures.note,
             )  # fmt: skip
             if resume and not written:
-                tell_finished(out)
+                tell_finished(out, known=False)
     failures.end()
 
 

@@ -235,15 +235,21 @@ class ResumableFile:
 def check_ours(path: Path, card: Path) -> None:
     """Refuse to write over a file that is no run's: the card is written first, and goes last."""
     if path.exists() and path.stat().st_size and not card.exists():
-        raise MaskerError(f"{path} would be overwritten, but {card.name} is missing, so it is not known how the run was "
-                          "begun, if it is of one; move it away, or choose another `out`")  # fmt: skip
+        why = f"{card.name} is missing, so it is not known how the run was begun, if it is of one"
+        raise MaskerError(f"{path} would be overwritten, but {why}; move it away, or choose another `out`")
 
 
-def check_finished(out: Path, written: int, records: Iterable[Record], source: str) -> None:
-    """A finished run may have left no card: all that tells it from another is that no record is missing in OUT."""
-    if (wanted := sum(1 for _ in records)) != written:
+def check_finished(out: Path, written: int, records: Iterable[Record], source: str) -> Record | None:
+    """A finished run may have left no card: all that tells it from another is that no record is missing in OUT.
+
+    Gives the first record.
+    """
+    given = iter(records)
+    first = next(given, None)
+    if (wanted := sum(1 for _ in given) + (first is not None)) != written:
         counts = f"(texts: {written:,} and {wanted:,})"
         raise MaskerError(f"{out} is there already, and not made of {source} {counts}; remove it to start anew")
+    return first
 
 
 def _whole_lines(path: Path) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from masker.data.formats import Record
+from masker.data.formats.text import json_object, tsv_line
 from masker.data.resumable import ResumableFile, check_finished
 from masker.errors import MaskerError
 from masker.runtime import cores, gpus
@@ -55,7 +56,8 @@ def edit_file(
     del settings["max_words"]  # a run that stopped at too long a line goes on with a higher limit
     with ResumableFile(out, settings, resume=resume, keep_card=keep_card) as part:
         if part.complete:
-            check_finished(part.out, part.lines, records, source or "the input")
+            if first := check_finished(part.out, part.lines, records, source or "the input"):
+                _check_made(part.out, first, job, format)
             return 0
         before, rest = part.lines, part.rest(records, source or "the input")
         # the first block ends where it would have ended in an unbroken run: a text is then always edited among the same
@@ -66,6 +68,20 @@ def edit_file(
             for k, why in failures:
                 on_failure(block.first + k + 1, why)
         return part.lines - before
+
+
+def _check_made(out: Path, first: Record, job: Job, format: str) -> None:
+    """The first line of a finished file tells what format it is in, and of JSONL which domain it was made for."""
+    with open(out, encoding="utf-8", errors="replace", newline="\n") as file:
+        line, row = file.readline(), {}
+    with suppress(ValueError):
+        row = json_object(line)
+    is_tsv = line.startswith(tsv_line((first.text, ""), ""))
+    made = "jsonl" if row.get("source") == first.text else "tsv" if is_tsv else "lines"
+    settings = {"format": (made, format), "to": (row.get("to"), job.to if made == "jsonl" else None)}
+    for name, (was, now) in settings.items():
+        if now and was != now:
+            raise MaskerError(f"{out} is there already, with `{name}` {was}, not {now}; remove it to start anew")
 
 
 def _devices(workers: int, device: str | None) -> tuple[list[str], int]:

@@ -347,7 +347,13 @@ def test_resume_leaves_a_finished_run_alone(edit: Cli, edit_fails: Fails, here: 
     before = (here / "out").stat().st_mtime_ns
     result = edit(*arguments, "--resume")
     assert (result.code, result.out) == (0, b"")
-    assert result.err == "masker: out is complete, and nothing is left to do; without --resume it is made anew\n"
+    assert result.err.startswith("masker: out is complete (as many texts as the input has; with what options")
+    assert result.err.endswith(", and nothing is left to do; without --resume it is made anew\n")
+    for other in {"lines", "tsv", "jsonl"} - {format}:
+        error = edit_fails(*arguments, "--format", other, "--resume")
+        assert error.endswith(f"out is there already, with --format {format}, not {other}; remove it to start anew")
+    if format == "jsonl":
+        assert "with --to positive, not negative" in edit_fails(*arguments, "--to", "negative", "--resume")
     assert (here / "out").stat().st_mtime_ns == before
     assert leftovers(here) == ["in.txt", "out"]
     (here / "in.txt").write_text("another\n")

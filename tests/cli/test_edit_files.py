@@ -17,7 +17,8 @@ from masker.errors import MaskerError
 
 TEXTS = ["the food was terrible .", "", "the staff was rude !", "it was terrible here ."]
 
-FINISHED = "masker: out.csv is complete, and nothing is left to do; without --resume it is made anew\n"
+UNKNOWN = "(as many texts as the input has; with what options it was made is not known)"
+FINISHED = f"masker: out.csv is complete {UNKNOWN}, and nothing is left to do; without --resume it is made anew\n"
 
 Cli = Callable[..., Any]
 Fails = Callable[..., str]
