@@ -10,7 +10,7 @@ from typing import Any
 
 from masker.core.text import not_unicode
 from masker.data.formats import PACKED, format_of
-from masker.data.formats.base import unknown_column
+from masker.data.formats.base import check_column as check_named
 from masker.data.formats.decoding import short_lines
 from masker.data.formats.parquet import Parquet
 from masker.data.formats.text import Jsonl, json_object
@@ -76,7 +76,7 @@ def read(block: Block, column: str | None, storage: Storage) -> list[tuple[Any, 
     """The texts of a block, each with the end of its line and the other fields of its record."""
     format = format_of(block.path)
     if isinstance(format, Parquet):
-        with storage.open(block.path) as file:
+        with one_line(f"cannot read {block.path}"), storage.open(block.path) as file:
             rows = format.rows(file, block.group, block.start, block.stop or 0)
         return [_record(row, column) for row in rows]
     lines = _lines(block, storage)
@@ -96,8 +96,8 @@ def check_column(blocks: Sequence[Block], column: str | None, storage: Storage) 
             block = next(block for block in blocks if block.path == path)
             with suppress(ValueError):  # a line that is no JSON is a failure of its own
                 found = next((list(json_object(raw)) for raw in _lines(block, storage) if raw.strip()), None)
-        if found is not None and (column or "text") not in found:
-            raise unknown_column(path, column or "text", found)
+        if found is not None:
+            check_named(path, column or "text", found)
         if found is None and column is not None and not isinstance(format, Jsonl | Parquet):
             raise MaskerError(f"{path} is read as plain lines, which have no column '{column}'; drop `column`")
 

@@ -11,14 +11,10 @@ Result = tuple[Mapping[str, Any], str]  # what became of a text, and the end of 
 
 
 class Record(NamedTuple):
-    """A text of a file, which may be blank, with the end of its line; in a table, with the whole row that holds it.
-
-    `mark` is a byte order mark that stands before it.
-    """
+    """A text of a file, which may be blank, with the end of its line. `mark` is a byte order mark before it."""
 
     text: str
     ending: str = "\n"
-    row: Mapping[str, Any] = {}
     mark: str = ""
 
     @property
@@ -90,5 +86,9 @@ def default_column(path: Path, columns: Sequence[str]) -> str:
     raise MaskerError(f"which column of {path} is the text? say `column`; known: {', '.join(columns) or 'none'}")
 
 
-def unknown_column(where: str, column: str, columns: Sequence[str]) -> MaskerError:
-    return MaskerError(f"{where}: {unknown('column', column, columns)}")
+def check_column(where: str, column: str, columns: Sequence[str]) -> None:
+    """A column that is there, and once."""
+    if column not in columns:
+        raise MaskerError(f"{where}: {unknown('column', column, columns)}")
+    if (count := columns.count(column)) > 1:
+        raise MaskerError(f"{where}: {count} columns are called '{column}'; rename them, or choose another `column`")

@@ -1,13 +1,12 @@
 """Apache Parquet, through pyarrow, which is an extra."""
 
-import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from masker.data.formats.base import Format, Record, Result, Table, Writer, default_column, text_of, unknown_column
+from masker.data.formats.base import Format, Record, Result, Table, Writer, check_column, default_column, text_of
 from masker.errors import MaskerError, missing
 
 
@@ -21,9 +20,8 @@ class Parquet(Format, Writer, Table):
     def read(self, path: Path, column: str | None, encoding: str | None) -> Iterator[Record]:
         with _opened(path) as file:
             column = _column(path, file.schema_arrow, column)
-            rows = (row for batch in file.iter_batches(self.BATCH) for row in batch.to_pylist())
-            for number, row in enumerate(rows, 1):
-                yield Record(text_of(row[column], f"{path}, row {number}", column), row=row)
+            batches = file.iter_batches(self.BATCH, columns=[column])
+            yield from map(Record, _texts(path, column, (value for batch in batches for value in batch.column(column))))
 
     def rewrite(
         self,
@@ -38,16 +36,14 @@ class Parquet(Format, Writer, Table):
             schema, groups = file.schema_arrow, deque[Any]()
             column = _column(path, schema, column)
 
-            def texts() -> Iterator[str]:
-                numbers = itertools.count(1)
+            def values() -> Iterator[Any]:
                 for group in range(file.num_row_groups):
                     groups.append(file.read_row_group(group))
-                    for value in groups[-1][column].to_pylist():
-                        yield text_of(value, f"{path}, row {next(numbers)}", column)
+                    yield from groups[-1][column]
 
             with _pyarrow()[1].ParquetWriter(sink, schema, compression=_compression(file.metadata)) as writer:
                 done: list[str] = []
-                for text in edit(texts()):
+                for text in edit(_texts(path, column, values())):
                     done.append(text)
                     while groups and len(done) >= len(groups[0]):
                         table = groups.popleft()
@@ -77,7 +73,7 @@ class Parquet(Format, Writer, Table):
         ours = {name: pa.string() for name in ("source", "text", "from", "to", "reason", "method", "error")}
         ours |= {"confidence": pa.float64(), "edits": pa.list_(pa.struct(edit))}
         others = dict.fromkeys(name for row in rows for name in row if name not in ours)
-        columns: dict[str, Any] = {name: pa.array([row.get(name) for row in rows]) for name in others}
+        columns: dict[str, Any] = {name: _array(name, [row.get(name) for row in rows]) for name in others}
         columns |= {name: pa.array([row.get(name) for row in rows], kind) for name, kind in ours.items()}
         sink = pa.BufferOutputStream()
         parquet.write_table(pa.table(columns), sink)
@@ -97,12 +93,35 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _column(path: Path, schema: Any, column: str | None) -> str:
-    types = _pyarrow()[0].types
-    strings = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+    strings = [field.name for field in schema if _is_text(field.type)]
     column = column or default_column(path, strings)
-    if column not in schema.names:
-        raise unknown_column(str(path), column, schema.names)
+    check_column(str(path), column, schema.names)
     return column
+
+
+def _is_text(kind: Any) -> bool:
+    kind = kind.value_type if _pyarrow()[0].types.is_dictionary(kind) else kind
+    return str(kind) in ("string", "large_string", "string_view")  # of which older versions do not know the last
+
+
+def _texts(path: Path, column: str, values: Iterable[Any]) -> Iterator[str]:
+    """What Python makes of Arrow's values, which may be more than it can hold."""
+    for number, value in enumerate(values, 1):
+        where = f"{path}, row {number}"
+        try:
+            text = value.as_py()
+        except (ValueError, OverflowError, LookupError) as error:
+            raise MaskerError(f"{where}: column '{column}' cannot be read as text ({error}); mend it") from error
+        yield text_of(text, where, column)
+
+
+def _array(name: str, values: list[Any]) -> Any:
+    """A column of the user's, which JSON has room for and Parquet may not."""
+    pa = _pyarrow()[0]
+    try:
+        return pa.array(values)
+    except (UnicodeEncodeError, OverflowError, pa.ArrowException) as error:
+        raise MaskerError(f"Parquet cannot hold column '{name}' ({error}); write `format` jsonl") from error
 
 
 def _compression(metadata: Any) -> dict[str, str]:

@@ -12,12 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from masker.data.formats.base import Format, LineWriter, Record, Table, default_column, text_of, unknown_column
+from masker.data.formats.base import Format, LineWriter, Record, Table, check_column, default_column, text_of
 from masker.data.formats.decoding import LINE, numbered_lines
 from masker.errors import MaskerError
 
 Numbered = Iterator[tuple[int, str]]  # lines, newlines included, with their numbers in the file
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_NEWLINE, _CELL = str.maketrans("\n", " "), str.maketrans("\t\n", "  ")
 
 
@@ -171,15 +172,15 @@ class Jsonl(_TextTable, LineWriter):
             if column is None:
                 # a null may be a text that is missing in this record only
                 column = default_column(path, [key for key, value in row.items() if isinstance(value, str | None)])
-            if column not in row:
-                raise unknown_column(where, column, list(row))
+            check_column(where, column, list(row))
             text = text_of(row[column], where, column)
             if any("\ud800" <= char <= "\udfff" for char in text):
                 raise MaskerError(f"{where}: half of a surrogate pair; mend or remove this line")
-            yield Row(line, Record(text, row=row), partial(_put_json, line, column))
+            yield Row(line, Record(text), partial(_put_json, line, column))
 
     def line(self, result: Mapping[str, Any], ending: str) -> str:
-        return json.dumps(result, ensure_ascii=False, default=str) + "\n"
+        line = json.dumps(result, ensure_ascii=False, default=str) + "\n"
+        return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", line)  # which has no place in UTF-8
 
 
 # -- parts of them -----------------------------------------------------------------------------------------------------
@@ -228,15 +229,14 @@ def _table(
         elif not header:
             header = row
             column = column or default_column(path, header)
-            if column not in header:
-                raise unknown_column(where, column, header)
+            check_column(where, column, header)
             index = header.index(column)
             yield Row(raw)
         elif len(row) != len(header):
             counts = f"{len(row)} columns, but the header has {len(header)}"
             raise MaskerError(f"{where}: {counts}; quote texts that hold the delimiter, or use JSONL")
         else:
-            yield Row(raw, Record(row[index], row=dict(zip(header, row, strict=True))), partial(put, raw, index))
+            yield Row(raw, Record(row[index]), partial(put, raw, index))
 
 
 # -- another text in a row ---------------------------------------------------------------------------------------------
