@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from masker.data.documents import Document
+from masker.data.suggestions import Rule
 
 from .fake import edit
 
@@ -43,3 +44,8 @@ def test_marks_that_have_an_end_stay(mark: str) -> None:
 
 def test_a_line_break_among_many_spaces() -> None:
     assert edit("<p>It is very   \r\n  bad here.</p>", "html").text == "<p>It is great   \r\n  here.</p>"
+
+
+def test_a_message_of_many_spaces() -> None:
+    told = Rule("a", "b").message(f"bad \t\r\n \n here{' ' * 200_000}it is", "good")
+    assert told.startswith("“bad here ")
