@@ -12,6 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 
 from masker.cli._output import err
+from masker.errors import MaskerError
+from masker.show.terminal import readable
 
 if TYPE_CHECKING:
     from masker.training.progress import Progress, Report
@@ -61,11 +63,13 @@ def say(line: str) -> None:
 
 def command() -> str:
     """The command as it was typed, for the card of what it makes."""
-    return shlex.join(["masker", *sys.argv[1:]])
+    return readable(shlex.join(["masker", *sys.argv[1:]]))
 
 
 def claim(context: typer.Context, out: Path, card: str) -> None:
     """Have the folder for what is to be made, which `card` tells, to ourselves until the verb ends."""
+    if readable(str(out)) != str(out):  # which TensorBoard does not take
+        raise MaskerError(f"the name of the folder {out} is no UTF-8 here; give it another with --out")
     from masker.model.claim import claimed
 
     context.with_resource(claimed(out, card))

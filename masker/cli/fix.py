@@ -1,6 +1,7 @@
 """masker fix: rewrite the prose of files, seen as a diff, in place, or edit by edit."""
 
 import difflib
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 Diff = Annotated[bool, typer.Option("--diff", help="Show what would change, for patch -p1; the default.")]
 InPlace = Annotated[bool, typer.Option("--in-place", help="Write the files anew.")]
 Interactive = Annotated[bool, typer.Option("--interactive", help="Ask edit by edit, then write the files anew.")]
+# bytes of a path that are not written as they are
+_ESCAPES = {byte: f"\\{byte:03o}" for byte in (*range(32), *range(127, 256))}
+_ESCAPES |= {ord(char): f"\\{sign}" for char, sign in zip('\a\b\t\n\v\f\r"\\', 'abtnvfr"\\', strict=True)}
 
 
 @app.command()
@@ -107,9 +111,15 @@ def _write(one: Rewritten, done: "DocumentRewrite", encoding: str) -> None:
 
 def unified(name: str, old: str, new: str) -> Iterator[str]:
     """A unified diff, as patch and git read it; lines end where they end in the file."""
-    path = name.lstrip("/") if sys.platform != "win32" else name
-    for line in difflib.unified_diff(_lines(old), _lines(new), f"a/{path}", f"b/{path}"):
+    path = name.lstrip("/") if sys.platform != "win32" else Path(name).as_posix()
+    for line in difflib.unified_diff(_lines(old), _lines(new), _label(f"a/{path}"), _label(f"b/{path}")):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _label(path: str) -> str:
+    """A path as git writes it into a diff: in quotes if a character of it needs them, before a tab if it has spaces."""
+    written = "".join(_ESCAPES.get(byte) or chr(byte) for byte in os.fsencode(path))
+    return (path if written == path else f'"{written}"') + "\t" * (" " in path)
 
 
 def _lines(text: str) -> list[str]:

@@ -199,7 +199,8 @@ class ResumableFile:
         if self._file is not None:
             os.fsync(self._file.fileno())
         scratch = self.card.with_name(f".{self.card.name}.masker.new")
-        with open(scratch, "w", encoding="utf-8") as file:
+        # a name that is no UTF-8 has half surrogates, which are written as JSON escapes them
+        with open(scratch, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(self.state.to_json())
             file.flush()
             os.fsync(file.fileno())

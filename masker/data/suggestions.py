@@ -39,7 +39,7 @@ class Rule:
 
 
 def _line(text: str) -> str:
-    return re.sub(r"\s*[\r\n]\s*", " ", text.strip())
+    return re.sub(r"(?<!\s)[^\S\r\n]*+[\r\n]\s*+", " ", text.strip())
 
 
 def alternatives(rewrite: Rewrite, edit: Edit) -> list[Edit]:

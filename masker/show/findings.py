@@ -1,6 +1,7 @@
 """What a checker has found, for people, programs and the platforms that show it beside the text."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ from urllib.parse import quote
 
 import masker
 from masker.data.documents import Finding
+from masker.show.terminal import readable
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -19,17 +21,21 @@ class Checked(NamedTuple):
     findings: Sequence[Finding]
     failed: Sequence[tuple[int, str]] = ()
 
+    @property
+    def shown(self) -> str:
+        return readable(self.name)
+
 
 def as_text(files: Sequence[Checked]) -> str:
     """A line each, `FILE:LINE:COLUMN: message`, as compilers have it and editors find it."""
-    return "".join(f"{file.name}:{one.line}:{one.column}: {one.message}\n" for file in files for one in file.findings)
+    return "".join(f"{file.shown}:{one.line}:{one.column}: {one.message}\n" for file in files for one in file.findings)
 
 
 def as_json(files: Sequence[Checked]) -> str:
     """All that is known, as one object."""
-    found = [{"file": file.name, **finding.to_dict()} for file in files for finding in file.findings]
-    failed = [{"file": file.name, "line": line, "error": why} for file in files for line, why in file.failed]
-    return _json({"files": [file.name for file in files], "findings": found, "failed": failed})
+    found = [{"file": file.shown, **finding.to_dict()} for file in files for finding in file.findings]
+    failed = [{"file": file.shown, "line": line, "error": why} for file in files for line, why in file.failed]
+    return _json({"files": [file.shown for file in files], "findings": found, "failed": failed})
 
 
 # -- GitHub ------------------------------------------------------------------------------------------------------------
@@ -37,7 +43,7 @@ def as_json(files: Sequence[Checked]) -> str:
 
 def as_github(files: Sequence[Checked]) -> str:
     """Workflow commands that GitHub Actions turns into annotations of the lines."""
-    return "".join(_annotation(file.name, finding) for file in files for finding in file.findings)
+    return "".join(_annotation(file.shown, finding) for file in files for finding in file.findings)
 
 
 def _annotation(name: str, one: Finding) -> str:
@@ -125,7 +131,7 @@ def _notification(name: str, line: int, why: str) -> dict[str, Any]:
 
 def _artifact(name: str) -> dict[str, str]:
     path = PurePath(name)
-    return {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}
+    return {"uri": path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))}
 
 
 def _json(record: dict[str, Any]) -> str:

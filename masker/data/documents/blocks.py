@@ -32,7 +32,7 @@ class Role(Enum):
 _SIGNS = {Role.OPEN: "\x01", Role.CLOSE: "\x02", Role.THING: "\x03"}
 # Marks with nothing between them, or with white space inside, which are no emphasis in Markdown; and footnote marks
 # that have lost their word.
-_FAULT = re.compile("\x01(?=\x01*(?:\\s|\x02|$))|(?:^|\\s)[\x02\x03]")
+_FAULT = re.compile("(?<!\x01)(\x01++)(?=\\s|\x02|$)|(?:^|\\s)[\x02\x03]")
 
 
 class Piece(NamedTuple):
@@ -168,4 +168,5 @@ def _with_breaks(new: str, breaks: list[str], escape: Callable[[str], str]) -> s
 
 
 def _faults(units: list[Piece]) -> int:
-    return len(_FAULT.findall("".join(_SIGNS.get(unit.role, unit.text) for unit in units)))
+    signs = "".join(_SIGNS.get(unit.role, unit.text) for unit in units)
+    return sum(len(opening) or 1 for opening in _FAULT.findall(signs))

@@ -20,14 +20,15 @@ HIDDEN = {
     "audio", "canvas", "iframe", "noscript", "object", "pre", "script", "style", "template", "textarea", "video", "xmp",
 }  # fmt: skip
 _TAG = re.compile(r"<[a-zA-Z/!?]")
-_RUN = re.compile(r"\s*[\r\n]\s*")
+_SPACE = re.compile(r"\s++")
+_LINE_END = re.compile("\n")
 
 
 def read_html(source: str, start: int = 0, end: int | None = None) -> list[Block]:
     """The blocks of `source[start:end]`, up to a tag that has no end."""
     end = len(source) if end is None else end
     broken = _TAG.search(source, source.rfind(">", start, end) + 1 or start, end)
-    reader = _Reader(source[: broken.start() if broken else end], start)
+    reader = _Reader(source, start, broken.start() if broken else end)
     blocks = ((kind, _trimmed(pieces)) for kind, pieces in reader.blocks())
     return [Block(kind, source, pieces) for kind, pieces in blocks if pieces]
 
@@ -45,12 +46,12 @@ class _Event(NamedTuple):
 class _Reader(HTMLParser):
     """What the parser of the standard library finds, with where it begins: it ends where the next thing does."""
 
-    def __init__(self, source: str, start: int) -> None:
+    def __init__(self, source: str, start: int, end: int) -> None:
         super().__init__(convert_charrefs=False)
-        self.source, self.base = source, start
-        self.lines = [start, *(m.end() for m in re.finditer("\n", source) if m.end() > start)]
+        self.source, self.end = source, end
+        self.lines = [start, *(m.end() for m in _LINE_END.finditer(source, start, end))]
         self.events: list[_Event] = []
-        self.feed(source[start:])
+        self.feed(source[start:end])
         self.close()
 
     def _note(self, kind: str, name: str) -> None:
@@ -90,7 +91,7 @@ class _Reader(HTMLParser):
     def blocks(self) -> Iterator[tuple[str, list[Piece]]]:
         kind, pieces = "text", list[Piece]()
         inside, depth, begun = "", 0, 0  # the element that is passed over
-        for event, following in pairwise([*self.events, _Event(len(self.source), "other", "")]):
+        for event, following in pairwise([*self.events, _Event(self.end, "other", "")]):
             start, end, name = event.start, following.start, event.name
             if inside:
                 depth += {"open": 1, "close": -1}.get(event.kind, 0) * (name == inside)
@@ -118,7 +119,9 @@ class _Reader(HTMLParser):
 
 
 def _words(source: str, start: int, end: int) -> Iterator[Piece]:
-    for run in _RUN.finditer(source, start, end):
+    for run in _SPACE.finditer(source, start, end):
+        if "\n" not in run[0] and "\r" not in run[0]:
+            continue
         if start < run.start():
             yield Piece(start, run.start(), source[start : run.start()])
         yield Piece(run.start(), run.end(), " ", Role.BREAK)

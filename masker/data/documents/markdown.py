@@ -18,11 +18,17 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-_FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?:.*\r?\n)*?(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)")
+# No pattern may look far ahead from many places, or from one place in many ways: the time of an unclosed mark, over and
+# over, would grow with the square of a text. So what a repetition takes it keeps (*+), and marks are not endless.
+_FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*+\r?\n(?:[^\n]*+\n)*?(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)")
 _MATH = re.compile(r"\$\$.+?\$\$|\$(?![\s$])[^$\n]*?(?<![\s\\])\$(?!\d)", re.DOTALL)
 # footnotes, [!NOTE], boxes of to-do lists, templates, :emoji:
-_MARK = re.compile(r"\[\^[^\]\s]+\]:?|\[![A-Z]+\]|\[[ xX]\](?=\s)|\{\{.+?\}\}|\{%.+?%\}|(?<!\w):[a-z_]+:(?!\w)")
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)[^>]*?(/?)>")
+_MARK = re.compile(
+    r"\[\^[^\]\s]{1,2000}+\]:?|\[![A-Z]++\]|\[[ xX]\](?=\s)"
+    r"|\{\{.[^}\n]{0,2000}+(?:\}(?!\})[^}\n]{0,2000}+){0,9}+\}\}|\{%.[^%\n]{0,2000}+(?:%(?!\})[^%\n]{0,2000}+){0,9}+%\}"
+    r"|(?<!\w):[a-z_]++:(?!\w)"
+)
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*+)[^>]*?(/?)>")
 _SPECIAL = re.compile(r"[\\`*_\[\]<|]")
 _OPAQUE = {"link", *THINGS, *HIDDEN}  # what is between their tags stays; links of this kind are <https://...>
 
@@ -199,6 +205,9 @@ def _math_block(state: Any, start: int, end: int, silent: bool) -> bool:
     """Lines from one that begins with $$ to one that ends with it, which may look like lists and paragraphs."""
     if not state.src.startswith("$$", state.bMarks[start] + state.tShift[start]):
         return False
+    first, last = state.env.get("unclosed", (end, start))  # lines among which none was found that ends with $$
+    if first <= start and end <= last:
+        return False
     for line in range(start, end):
         text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].rstrip()
         if text.endswith("$$") and (line > start or len(text) > 3):
@@ -206,4 +215,5 @@ def _math_block(state: Any, start: int, end: int, silent: bool) -> bool:
                 state.push("math_block", "", 0).map = [start, line + 1]
                 state.line = line + 1
             return True
+    state.env["unclosed"] = (start, end)
     return False
