@@ -3,6 +3,7 @@
 import difflib
 import math
 from collections.abc import Iterable
+from pathlib import Path
 
 MOST = 2**31 - 1  # of any whole number: more is a slip, and more than arrays can count
 MOST_SEED = 2**32 - 1  # of a seed, for scikit-learn
@@ -47,3 +48,10 @@ def check_number(*, finite: bool = False, **values: object) -> None:
             raise MaskerError(f"`{name}` is {value!r:.60}: it is a number")
         if finite and math.isinf(value):
             raise MaskerError(f"`{name}` is {value}: it is a finite number")
+
+
+def check_name(**values: object) -> None:
+    """Names of folders or models, by the names of the parameters; an error that names the first that is none."""
+    for name, value in values.items():
+        if not isinstance(value, str | Path):
+            raise MaskerError(f"`{name}` is {value!r:.60}: give a folder, or the name of a model")
