@@ -16,7 +16,7 @@ from masker.core.runtime import Runtime
 from masker.core.scoring import DomainScorer
 from masker.core.task import Task
 from masker.data.documents import KEEP, Document, DocumentRewrite
-from masker.errors import MaskerError, check_number, check_whole, unknown
+from masker.errors import MaskerError, check_name, check_number, check_whole, unknown
 from masker.methods import METHODS, choose, gated, given, unit_of
 from masker.model.critic import is_critic
 from masker.model.folder import CRITIC, READER, STUDENT
@@ -51,7 +51,7 @@ class Masker:
         max_words: int = 2000,
         prune: bool | None = None,
     ) -> None:
-        check_whole(1, max_words=max_words)
+        check_whole(1, max_words=max_words, **({} if batch_tokens is None else {"batch_tokens": batch_tokens}))
         if not model.domains:
             raise MaskerError("the model has no domains yet; fit it on two or more corpora first (masker fit)")
         if source_model is not None:
@@ -103,6 +103,8 @@ class Masker:
 
     def reader(self, name: str | Path | None = None) -> "Reader | None":
         """The reader in a folder, or without one that of the model, if it has one; none for "none"."""
+        if name is not None:
+            check_name(reader=name)
         folder = Path(name).expanduser() if name is not None else self.model.folder and self.model.folder / READER
         if name == NO_READER or folder is None or (name is None and not is_reader(folder)):
             return None
@@ -114,6 +116,7 @@ class Masker:
 
     def writer(self, folder: str | Path) -> "LMStudent":
         """The causal LM in a folder, a student (`masker distill --student lm`)."""
+        check_name(writer=folder)
         if (path := Path(folder).expanduser()) not in self._writers:
             from masker.students.lm.student import LMStudent
 
@@ -159,6 +162,8 @@ class Masker:
         self, texts: Iterable[str], to: str, from_: str | None = None, **options: Unpack[EditOptions]
     ) -> Iterator[Rewrite]:
         """Rewrite texts as they come, in order, some of them at a time. Options as in `EditOptions`."""
+        if isinstance(texts, str | bytes | bytearray) or not isinstance(texts, Iterable):
+            raise MaskerError(f"`texts` is {texts!r:.60}; give an iterable of texts, or use `edit`")
         chunk, keep_going = options.pop("chunk", None), options.pop("keep_going", False)
         if chunk is not None:
             check_whole(1, chunk=chunk)
@@ -205,7 +210,7 @@ class Masker:
         from masker.search.confidence import Confident
 
         task = self.task(to, from_)
-        return Confident(editor, critic, task, unit_of(self, task), least or 0.0)
+        return Confident(editor, critic, task, unit_of(self, task), 0.0 if least is None else least)
 
     def explain(self, text: str, to: str, from_: str | None = None, **options: Unpack[EditOptions]) -> Explanation:
         """Why `edit` with these options makes of a text what it makes, and every span with the paper's scores."""

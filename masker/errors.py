@@ -3,6 +3,10 @@
 import difflib
 import math
 from collections.abc import Iterable
+from pathlib import Path
+
+MOST = 2**31 - 1  # of any whole number: more is a slip, and more than arrays can count
+MOST_SEED = 2**32 - 1  # of a seed, for scikit-learn
 
 
 class MaskerError(Exception):
@@ -33,10 +37,21 @@ def check_whole(least: int, **values: object) -> None:
             raise MaskerError(f"`{name}` is {value!r:.60}: it is a whole number")
         if value < least:
             raise MaskerError(f"`{name}` is {value}: need at least {least}")
+        if value > MOST:
+            raise MaskerError(f"`{name}` is {value!r:.60}: need at most {MOST}")
 
 
-def check_number(**values: object) -> None:
-    """Numbers, by the names of the parameters; an error that names the first that is none."""
+def check_number(*, finite: bool = False, **values: object) -> None:
+    """Numbers, by the names of the parameters; an error that names the first that is none, or not `finite`."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
             raise MaskerError(f"`{name}` is {value!r:.60}: it is a number")
+        if finite and math.isinf(value):
+            raise MaskerError(f"`{name}` is {value}: it is a finite number")
+
+
+def check_name(**values: object) -> None:
+    """Names of folders or models, by the names of the parameters; an error that names the first that is none."""
+    for name, value in values.items():
+        if not isinstance(value, str | Path):
+            raise MaskerError(f"`{name}` is {value!r:.60}: give a folder, or the name of a model")

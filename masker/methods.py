@@ -1,6 +1,6 @@
 """The methods of editing, found by their names: one table. To add a method, write its `Editor` and add a row here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -46,7 +46,7 @@ def choose(masker: "Masker", task: Task, name: str | None, options: Mapping[str,
     chosen = given(options)
     if name is None:
         name = _usual(masker, task, chosen)
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         raise unknown("method", name, list(METHODS))
     method = METHODS[name]
     if lacking := method.lacks(masker, task):
@@ -82,7 +82,7 @@ def _auto(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
     from masker.search.writing import draft_editors
 
     named = options.pop("writer", None) or ()
-    folders = [named] if isinstance(named, str | Path) else named
+    folders = [named] if isinstance(named, str | Path) or not isinstance(named, Iterable) else named
     writers = [draft_editors(masker.writer(folder), task, unit_of(masker, task)) for folder in folders]
     search = _search(masker, task, options)
     if writers and not search.critic:

@@ -38,6 +38,11 @@ def masker(maskers: Callable[[str], Masker]) -> Masker:
     return maskers("mpnet")
 
 
+@pytest.fixture(scope="module")
+def embedded() -> Masker:
+    return Masker.from_pretrained(device="cpu")
+
+
 # -- edit --------------------------------------------------------------------------------------------------------------
 
 
@@ -244,6 +249,34 @@ def test_what_is_no_text_is_refused(masker: Masker, text: Any, why: str, method:
 def test_options_that_make_no_sense_are_one_line(masker: Masker, options: dict[str, Any]) -> None:
     with pytest.raises(MaskerError) as error:
         masker.edit("the food was bad .", **{"to": "positive", **options})
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda m: m.edit("x", to="positive", method="fast", min_score="0"),
+        lambda m: m.edit("x", to="positive", min_confidence="x"),
+        lambda m: m.edit("x", to="positive", min_confidence=""),
+        lambda m: m.edit("x", to="positive", below="x"),
+        lambda m: m.edit("x", to="positive", method="auto", reader=5),
+        lambda m: m.edit("x", to="positive", method="auto", writer=5),
+        lambda m: m.edit("x", to="positive", method="auto", writer=[5]),
+        lambda m: m.edit("x", to="positive", method=["auto"]),
+        lambda m: m.edit("x", to=["positive"]),
+        lambda m: m.edit("x", to="positive", from_=["negative"]),
+        lambda m: m.edit_document(None, "positive"),
+        lambda m: m.edit_document(b"a b", "positive"),
+        lambda m: m.edit_document("a b", "positive", kind=["html"]),
+        lambda m: list(m.edit_stream(None, "positive")),
+        lambda m: list(m.edit_stream("ab", "positive")),
+        lambda m: Masker.from_pretrained(5),
+        lambda m: Masker.from_pretrained(batch_tokens="x"),
+    ],
+)  # fmt: skip
+def test_values_of_a_wrong_type_are_one_line(embedded: Masker, wrong: Callable[[Any], object]) -> None:
+    with pytest.raises(MaskerError) as error:
+        wrong(embedded)
     assert "\n" not in str(error.value)
 
 

@@ -1,6 +1,8 @@
+import math
+
 import pytest
 
-from masker.errors import MaskerError, missing, unknown
+from masker.errors import MaskerError, check_number, check_whole, missing, unknown
 
 DOMAINS = ["negative", "positive", "split", "fused"]
 
@@ -30,3 +32,12 @@ def test_a_missing_package_is_named_by_its_extra() -> None:
     error = missing("train", "fitting a model")
     assert isinstance(error, MaskerError)
     assert str(error) == "fitting a model needs packages that are not installed; pip install 'masker-nlp[train]'"
+
+
+def test_numbers_have_bounds() -> None:
+    check_whole(1, top=2**31 - 1)
+    check_number(least=-math.inf)
+    with pytest.raises(MaskerError, match=r"^`top` is 2147483648: need at most 2147483647$"):
+        check_whole(1, top=2**31)
+    with pytest.raises(MaskerError, match=r"^`bias` is -inf: it is a finite number$"):
+        check_number(finite=True, bias=-math.inf)

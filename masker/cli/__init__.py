@@ -109,6 +109,8 @@ def main() -> None:
         # `pip install masker-nlp` brings what `edit`, `explain`, `check` and their like need
         if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get((error.name or "").partition(".")[0])):
             _leave(str(missing(extra, f"masker {sys.argv[1]}")), 2)
+        if isinstance(error, MemoryError) or "can't allocate memory" in str(error):  # as torch says it
+            _leave("out of memory; take smaller batches or shorter texts, or close other programs", 2)
         # a bug of Masker's
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(frame.filename).name}:{frame.lineno}"

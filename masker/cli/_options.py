@@ -65,7 +65,7 @@ _OTHERWISE = {
 }
 
 
-PLACES = ("--out", "--output", "--model", "--base", "--host", "--html", "--plot", "--report")
+PLACES = ("--out", "--output", "--model", "--base", "--host", "--html", "--plot", "--report", "--token")
 
 
 def as_flags(message: str, command: Any) -> str:
@@ -84,11 +84,13 @@ def as_flags(message: str, command: Any) -> str:
 
 
 def check_given(words: Sequence[str]) -> None:
-    """A place without a name is a variable that was not set: not the folder one is in, nor all of a network."""
+    """A place without a name is a variable that was not set: not the folder one is in, nor all of a network. An empty
+    token would let everybody in.
+    """
     for word, after in pairwise([*words, "-"]):
         flag, with_value, value = word.partition("=")
         if flag in PLACES and not (value if with_value else after):
-            raise MaskerError(f"{flag} is empty; say where, or leave it out")
+            raise MaskerError(f"{flag} is empty; say {'which' if flag == '--token' else 'where'}, or leave it out")
 
 
 def terms(keep: Path | None) -> list[str]:

@@ -184,7 +184,7 @@ def _is_finished(out: Path) -> bool:
     if not has_settings(out) or is_begun(out):
         return False
     made, typed = read_settings(out / SETTINGS_FILE).made, command()
-    return bool(made) and _begun(made[-1]["command"] or "") == _begun(typed)
+    return bool(made) and _begun(str(made[-1].get("command") or "")) == _begun(typed)
 
 
 def _begun(typed: str) -> str:

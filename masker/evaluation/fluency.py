@@ -12,7 +12,7 @@ from masker.errors import MaskerError
 from masker.evaluation import fluency_ngram
 from masker.evaluation.fluency_ngram import NgramLM
 from masker.evaluation.tally import Tally, ratio
-from masker.model.folder import has_settings
+from masker.model.folder import has_settings, one_line, read_config
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -66,11 +66,13 @@ def load_language_model(folder: str | Path | None = None, *, device: str | None 
         raise MaskerError(
             f"no language model at {folder}; give a folder of Masker's, of 'masker judge lm', or one with a config.json"
         )
-    names = AutoConfig.from_pretrained(folder).architectures or []
-    if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names):
-        return CausalLM(folder, device=device)
-    if any(name.endswith("ForMaskedLM") for name in names):
-        return MaskedLM(folder, device=device)
+    read_config(Path(folder))
+    with one_line(f"cannot load the language model at {folder}; save it again, or name another folder"):
+        names = [str(name) for name in AutoConfig.from_pretrained(folder).architectures or []]
+        if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names):
+            return CausalLM(folder, device=device)
+        if any(name.endswith("ForMaskedLM") for name in names):
+            return MaskedLM(folder, device=device)
     raise MaskerError(
         f"{folder} is neither a causal nor a masked LM; its config.json names {', '.join(names) or 'none'}"
     )

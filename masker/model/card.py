@@ -2,13 +2,51 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from masker.model.folder import CARD, one_line, staged, write_settings
+from masker.data.checked import checked
+from masker.model.folder import CARD, SETTINGS, one_line, staged, write_settings
 
 if TYPE_CHECKING:
     from masker.model.settings import WithDomains
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What a model learnt from, as a stage of its making tells it."""
+
+    name: str
+    lines: int
+    words: int
+    licence: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a stage of the making of a model tells at least: one of `made` in masker.json."""
+
+    stage: str
+    command: str | None
+    base: str
+    data: list[dict[str, Any]]
+    settings: dict[str, Any]
+    steps: int
+    best_step: int
+    seconds: float
+    device: str
+    date: str
+    scores: dict[str, Any]
+
+
+def stages(model: "WithDomains") -> list[dict[str, Any]]:
+    """How a model was made, checked: it may be edited with whatever is told there, but not told of."""
+    for number, stage in enumerate(model.settings.made):
+        where = f"{(model.folder or Path()) / SETTINGS}: made[{number}]"
+        for at, corpus in enumerate(checked(Stage, stage, where, others=None).data):
+            checked(Corpus, corpus, f"{where}.data[{at}]", others=None)
+    return model.settings.made
 
 
 def facts(model: "WithDomains", name: str) -> Iterator[tuple[str, str]]:
@@ -27,7 +65,7 @@ def facts(model: "WithDomains", name: str) -> Iterator[tuple[str, str]]:
     yield "vocabulary", f"{len(model.vocabulary):,} pieces"
     for name, knobs in settings.search.items():
         yield "search", f"to {name}: {_knobs(knobs)}"
-    for stage in settings.made:
+    for stage in stages(model):
         yield stage["stage"], f"{stage['steps']} steps, base: {stage['base']}, {stage['device']}, {stage['date']}"
         for corpus in stage["data"]:
             yield (
@@ -57,10 +95,11 @@ def model_card(model: "WithDomains") -> str:
         lines += ["```python", "from masker import Masker", "", 'masker = Masker.from_pretrained("this folder")',
                   f'masker.edit("...", to="{next(iter(settings.domains))}")', "```", ""]  # fmt: skip
     lines += ["## How it was made", ""]
-    for number, stage in enumerate(settings.made, 1):
+    for number, stage in enumerate(stages(model), 1):
         lines += _stage(number, stage)
     if settings.made and (report := settings.made[-1].get("report")):
-        lines += _report(report)
+        with one_line(f"cannot read the report in {(model.folder or Path()) / SETTINGS}"):
+            lines += _report(report)
     if settings.search:
         lines += ["", "## Knobs of the search editor", "",
                   *(f"- to `{name}`: {_knobs(knobs)}" for name, knobs in settings.search.items())]  # fmt: skip

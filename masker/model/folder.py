@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from masker.data.checked import check_kind, read_object
-from masker.errors import MaskerError
+from masker.errors import MaskerError, check_name
 from masker.model.settings import Settings
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ OUTDATED = ("masker.onnx", "masker.float32.onnx")  # by masker export of version
 
 def local_folder(name: str | Path | None) -> Path | None:
     """The folder of the embedded model (None) or of a path, checked for what every model needs; None for a hub id."""
+    if name is not None:
+        check_name(model=name)
     folder = EMBEDDED if name is None else Path(name).expanduser()
     if folder.is_dir():
         _check(folder)
@@ -216,4 +218,5 @@ def one_line(what: str) -> Iterator[None]:
         lines = [line.strip() for line in said.splitlines() if line.strip()]
         if len(lines) > 1 and lines[0].startswith("Error(s) in loading"):  # of which torch tells in the next line
             lines[0] = lines[1]
-        raise MaskerError(f"{what}: {lines[0] if lines else type(error).__name__}") from error
+        first = lines[0].rstrip(":") if lines else type(error).__name__
+        raise MaskerError(f"{what}: {first}") from error

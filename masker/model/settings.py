@@ -226,7 +226,7 @@ class WithDomains:
         return pieces[pieces < len(self.vocabulary)]
 
     def check_domain(self, name: str) -> str:
-        if name not in self.settings.domains:
+        if not isinstance(name, str) or name not in self.settings.domains:
             raise unknown("domain", name, self.domains)
         return name
 

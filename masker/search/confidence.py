@@ -16,7 +16,7 @@ from masker.core.runtime import Pending
 from masker.core.segments import Unit, passages
 from masker.core.surface import Replacement
 from masker.core.task import Task
-from masker.errors import MaskerError
+from masker.errors import MaskerError, check_number
 from masker.model.settings import SearchSettings
 from masker.runtime.critic import Critic
 from masker.search.segments import Segment
@@ -26,6 +26,7 @@ class Confident:
     """An editor whose rewrites have a confidence. Sentences for which it is below `least` are left as they were."""
 
     def __init__(self, editor: Editor, critic: Critic, task: Task, unit: Unit, least: float = 0.0) -> None:
+        check_number(min_confidence=least)
         if not 0 <= least < 1:
             raise MaskerError(f"`min_confidence` is {least:g}; it is a probability: from 0 up to 1")
         self.editor, self.critic, self.task, self.unit, self.least = editor, critic, task, unit, least

@@ -12,7 +12,7 @@ from masker.core.editor import Editor
 from masker.core.edits import Rewrite, apply_edits
 from masker.core.runtime import Pending
 from masker.core.task import Range
-from masker.errors import MaskerError
+from masker.errors import MaskerError, check_number
 from masker.search.editor import SearchEditor
 
 
@@ -22,6 +22,7 @@ class Gated:
     """
 
     def __init__(self, editor: Editor, search: SearchEditor, below: float) -> None:
+        check_number(below=below)
         if not 0 < below <= 1:
             raise MaskerError(f"`below` is {below:g}: it is a probability, above 0 and up to 1")
         self.editor, self.search, self.below = editor, search, below

@@ -11,7 +11,7 @@ from masker.core.runtime import Pending
 from masker.core.segments import Passage, Unit, passages
 from masker.core.spans import Span, may_be_edited, protected_words
 from masker.core.task import Task
-from masker.errors import MaskerError
+from masker.errors import MaskerError, check_number
 from masker.students.lasertagger.tagging import Tagging
 from masker.students.lasertagger.tags import Op, Tag
 
@@ -36,6 +36,7 @@ class FastEditor:
     def __init__(
         self, task: Task, student: Tagging, *, min_score: float = 0.0, unit: Unit = Unit(), keep: float = 0.0
     ) -> None:
+        check_number(min_score=min_score)
         if not 0 <= min_score < 1:
             raise MaskerError(f"`min_score` is {min_score:g}; a student's are probabilities: from 0 up to 1")
         self.task, self.student, self.min_score, self.unit, self.keep = task, student, min_score, unit, keep

@@ -67,7 +67,7 @@ class CriticSettings(LoopSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._require("rank", above=0)
+        self._require("rank", above=0, most=4096)
         self._require("dropout", "held_out", at_least=0, below=1)
 
 

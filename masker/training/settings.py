@@ -2,22 +2,32 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from masker.errors import MaskerError, unknown
+from masker.errors import MOST, MOST_SEED, MaskerError, unknown
 
 Precision = Literal["auto", "fp32", "bf16", "fp16"]
 LARGEST, STEPS = 2048, 800  # what fills a GPU, with texts of a sentence; below so many steps little is learnt
+LARGEST_EVER = 2**20  # texts of a batch: no memory holds more
 
 
 def require(
-    name: str, value: float, *, above: float = -math.inf, at_least: float = -math.inf, below: float = math.inf
+    name: str,
+    value: float,
+    *,
+    above: float = -math.inf,
+    at_least: float = -math.inf,
+    below: float = math.inf,
+    most: int = MOST,
 ) -> None:
-    """Refuse a value outside its bounds, in one line that names the parameter, its value and the bound."""
+    """Refuse a value outside its bounds, in one line that names the parameter, its value and the bound; whole numbers
+    may be up to `most`.
+    """
     for holds, bound in (
         (value > above, f"above {above:g}"),
         (value >= at_least, f"at least {at_least:g}"),
         (value < below, "finite" if below == math.inf else f"below {below:g}"),
+        (value <= most or not isinstance(value, int), f"at most {most}"),
     ):
         if not holds:
             raise MaskerError(f"`{name}` is {value} but must be {bound}")
@@ -44,11 +54,13 @@ class LoopSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        self._require("epochs", "steps", "batch_size", "lr", "clip", "eval_every", "patience", above=0)
-        self._require("weight_decay", "seed", at_least=0)
+        self._require("epochs", "steps", "lr", "clip", "eval_every", "patience", above=0)
+        self._require("batch_size", above=0, most=LARGEST_EVER)
+        self._require("weight_decay", at_least=0)
+        self._require("seed", at_least=0, most=MOST_SEED)
         self._require("warmup", at_least=0, below=1)
 
-    def _require(self, *names: str, **bounds: float) -> None:
+    def _require(self, *names: str, **bounds: Any) -> None:
         """The same bounds for several settings, as `require` takes them; one that is None is not checked."""
         for name in names:
             if (value := getattr(self, name)) is not None:

@@ -15,6 +15,7 @@ from masker.errors import MaskerError
 from masker.model.padded_mlm import PaddedMLM
 
 SIZE = 16_000  # pieces that are learnt where nobody says how many
+_MOST = 1_000_000  # pieces that may be learnt
 _SAMPLE = 2_000  # texts that the spelling is judged by
 _LONG, _LOSSY = 1.6, 0.05  # pieces a word, and share of words that come out changed, above which it is bad: English raw
 # reviews have 1.1 and none under the embedded vocabulary, French ones 2 and one in five
@@ -57,8 +58,8 @@ def learn(texts: Iterable[str], size: int, like: Any) -> Vocabulary:
     special = {role: getattr(like, f"{role}_token") for role in _ROLES}
     if None in special.values():
         raise MaskerError(f"a vocabulary cannot take the place of one without {' or '.join(_ROLES)} tokens")
-    if size < 100:
-        raise MaskerError(f"`vocabulary` is {size}: need at least 100 pieces, or 0 to keep those of the base")
+    if not 100 <= size <= _MOST:
+        raise MaskerError(f"`vocabulary` is {size}: need 100 to {_MOST:,} pieces, or 0 to keep those of the base")
     ids = {token: like.convert_tokens_to_ids(token) for token in special.values()}
     tokenizer = Tokenizer(models.WordPiece(unk_token=special["unk"]))
     tokenizer.normalizer = normalizers.NFC()

@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 import masker as package
 from masker.api import Masker
+from masker.core.text import not_unicode
 from masker.errors import MaskerError, unknown
 from masker.web import languagetool, schemas
 from masker.web.answers import Stream, answered
@@ -41,6 +42,8 @@ def create_app(
     With a `token` it answers only those who send it; `allow_origin` names a site whose pages may ask (CORS).
     """
     limits = limits or Limits()
+    if token and (why := not_unicode(token)):  # nobody could send it
+        raise MaskerError(f"`token` is {why}")
     service = Service(masker, limits, to=to, name=name)
 
     @asynccontextmanager

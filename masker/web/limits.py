@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from masker.errors import MaskerError
+from masker.errors import MaskerError, check_whole
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Limits:
         for field in fields(self):
             if not 0 < getattr(self, field.name) < float("inf"):
                 raise MaskerError(f"`{field.name}` is {getattr(self, field.name):g}; it must be above 0")
+        check_whole(1, max_body=self.max_body, max_chars=self.max_chars, max_queue=self.max_queue)
 
     @property
     def explained_chars(self) -> int:

@@ -7,11 +7,12 @@ from typing import Annotated, Any, get_args, get_origin
 
 import pytest
 
-from masker.cli import bench, distill, edit, explain, fit, reader, silver, tune
+from masker.cli import bench, critic, distill, edit, explain, fit, judge, reader, silver, tune
 
 VERBS: dict[str, Callable[..., None]] = {
     "edit": edit.edit, "explain": explain.explain, "silver": silver.silver, "fit": fit.fit, "pretrain": fit.pretrain,
     "distill": distill.distill, "reader": reader.reader, "tune": tune.tune, "bench": bench.bench,
+    "critic": critic.critic, "judge fit": judge.fit,
 }  # fmt: skip
 NEEDED = {
     "edit": ("in.txt", "--to", "positive"),
@@ -23,6 +24,8 @@ NEEDED = {
     "reader": ("--domain", "a=a.txt", "--domain", "b=b.txt", "--base", "base", "--out", "out"),
     "tune": ("--domain", "a=a.txt", "--domain", "b=b.txt", "--model", "model"),
     "bench": (),
+    "critic": ("ratings.jsonl", "--out", "out"),
+    "judge fit": ("--domain", "a=a.txt", "--domain", "b=b.txt", "--out", "out"),
 }
 ANY = {"--min-score", "--keep-bias"}  # may be below 0
 OTHERWISE = {("edit", "--workers"): ("--out", "out.txt"), ("edit", "--top"): ("--format", "jsonl")}
@@ -41,6 +44,8 @@ def numbers() -> list[Any]:
                 late = pytest.mark.slow if flag == "--vocabulary" else ()
                 found += [pytest.param(verb, flag, "-3", marks=late)] if flag not in ANY else []
                 found += [pytest.param(verb, flag, "nan")] if float in kinds else []
+                found += [pytest.param(verb, flag, "-inf")] if flag == "--keep-bias" else []
+                found += [pytest.param(verb, flag, "9" * 23, marks=pytest.mark.slow)] if int in kinds else []
     return found
 
 
@@ -55,7 +60,7 @@ def test_a_number_that_makes_no_sense(masker: Callable[..., Any], here: Path, ve
     for name in ("in.txt", "a.txt", "b.txt"):
         Path(name).write_text("".join(f"{line} {name}\n" for line in lines))
     Path("pairs.tsv").write_text("".join(f"{line}\tthe {line}\n" for line in lines))
-    run = masker(verb, *NEEDED[verb], *OTHERWISE.get((verb, flag), ()), flag, value)
+    run = masker(*verb.split(), *NEEDED[verb], *OTHERWISE.get((verb, flag), ()), flag, value)
     assert run.code == 2, run
     assert flag in run.err or "workers" in run.err
     assert "should not have happened" not in run.err

@@ -69,14 +69,27 @@ def test_an_error_of_the_library_names_flags_on_the_command_line(
     assert fails("explain", "x", "--to", "y") == "--max-words is too small for a window of 4; see --model"
 
 
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("Allocator: can't allocate memory: 9 bytes")])
+def test_too_little_memory_is_no_bug(
+    fails: Callable[..., str], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("masker.api.Masker.from_pretrained", refuse)
+    assert fails("explain", "x", "--to", "y").startswith("out of memory; ")
+
+
 @pytest.mark.parametrize(
     "words",
     [
         ("edit", "--to", "positive", "--out", ""), ("edit", "--to", "positive", "--out="), ("page", "--out", ""),
         ("serve", "--host", ""), ("info", "--model", ""), ("explain", "x", "--to", "y", "--html", ""),
+        ("serve", "--token", ""), ("serve", "--token="),
     ],
 )  # fmt: skip
 def test_a_place_without_a_name_is_refused(fails: Callable[..., str], words: tuple[str, ...]) -> None:
     """As `--out "$OUT"` is where nothing was said: neither this folder nor, for a host, all of the network is meant."""
     flag = next(word.rstrip("=") for word in reversed(words) if word.startswith("--"))
-    assert fails(*words) == f"{flag} is empty; say where, or leave it out"
+    what = "which" if flag == "--token" else "where"
+    assert fails(*words) == f"{flag} is empty; say {what}, or leave it out"

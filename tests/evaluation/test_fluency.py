@@ -93,6 +93,21 @@ def test_encoders_without_a_head_and_empty_folders_are_refused(tmp_path: Path) -
         load_language_model(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "config",
+    [
+        "{}", "[]", "{", '{"model_type": 5}', '{"model_type": "no such"}', '{"model_type": "gpt2", "n_layer": "x"}',
+        '{"model_type": "gpt2", "architectures": 5}', '{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]}',
+    ],
+)  # fmt: skip
+def test_a_bad_config_is_told_in_one_line(tmp_path: Path, config: str) -> None:
+    (tmp_path / "config.json").write_text(config)
+    with pytest.raises(MaskerError) as error:
+        load_language_model(tmp_path)
+    assert str(tmp_path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
 def test_padded_lm_masks_every_word_as_a_span_under_each_domain(tmp_path: Path) -> None:
     model = make_model("bert", n_p=2)
     model.save_pretrained(tmp_path)

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 from conftest import make_model
 
+from masker.errors import MaskerError
 from masker.model.card import facts, model_card
 from masker.model.padded_mlm import PaddedMLM
 
@@ -72,6 +73,28 @@ def test_facts(model: PaddedMLM) -> None:
     assert ("  command", "masker fit --domain 'negative=neg.txt'") in found
     assert ("  command", "Python") in found
     assert ("  span_accuracy", "61.25") in found
+
+
+@pytest.mark.parametrize("wrong", ["gone", None, 5, "x", [5], {"x": []}])
+def test_a_past_that_is_damaged_is_told_in_one_line(model: PaddedMLM, wrong: Any) -> None:
+    said = list[str]()
+    report = {"judge_lines": 1, "judge_accuracy": 2, "directions": [], "rewrites": []}
+    for at in (*[("stage", key) for key in stage()], *[("data", key) for key in stage()["data"][0]], ("report", "x")):
+        made = stage(report=dict(report))
+        part = {"stage": made, "data": made["data"][0], "report": made["report"]}[at[0]]
+        for key in report if at[0] == "report" else [at[1]]:
+            part.update({key: wrong}) if wrong != "gone" else part.pop(key)
+        model.settings.made = [made]
+        for tell in (model_card, lambda model: list(facts(model, "x"))):
+            try:
+                tell(model)
+            except MaskerError as error:
+                said.append(str(error))
+    assert all("masker.json" in line and "\n" not in line for line in said)
+    assert len(said) > 10
+    model.settings.made = [{"stage": "fit"}]
+    with pytest.raises(MaskerError, match=r"masker\.json: made\[0\] has no 'command'; copy or make it again"):
+        model_card(model)
 
 
 def test_small_models_are_not_of_size_zero(model: PaddedMLM) -> None:

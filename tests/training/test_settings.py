@@ -11,12 +11,13 @@ from masker.training.settings import STEPS, LoopSettings, TrainSettings, batch_f
 ALL = [
     {"epochs": 0}, {"epochs": math.nan}, {"steps": 0}, {"batch_size": 0}, {"lr": math.inf}, {"lr": -1}, {"warmup": 1},
     {"patience": 0}, {"eval_every": 0}, {"seed": -1}, {"weight_decay": -1}, {"clip": 0},
+    {"steps": 10**23}, {"batch_size": 2**20 + 1}, {"seed": 10**23},
 ]  # fmt: skip
 SOME = [
     (TrainSettings, {"dropout": -0.1}), (TrainSettings, {"held_out": 1}), (TrainSettings, {"reveal": 1}),
     (TrainSettings, {"workers": 0}), (TrainSettings, {"accumulate": 0}), (TrainSettings, {"style": -1}),
     (StudentSettings, {"dropout": 1}), (StudentSettings, {"held_out": 1}), (StudentSettings, {"max_length": 0}),
-    (Training, {"max_length": 2}),
+    (Training, {"max_length": 2}), (Training, {"seed": 2**32}), (Training, {"max_length": 2**31}),
 ]  # fmt: skip
 
 
@@ -27,7 +28,8 @@ def test_settings_are_checked_and_errors_name_the_parameter_and_both_numbers(
     settings: type[LoopSettings], wrong: dict[str, Any]
 ) -> None:
     ((name, value),) = wrong.items()
-    with pytest.raises(MaskerError, match=rf"^`{name}` is {value} but must be (finite|(above|below|at least) \d)$"):
+    bounds = r"(finite|(above|below|at least|at most) \d+)"
+    with pytest.raises(MaskerError, match=rf"^`{name}` is {value} but must be {bounds}$"):
         settings(**wrong)
 
 

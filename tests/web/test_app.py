@@ -13,6 +13,7 @@ from conftest import make_model
 from starlette.testclient import TestClient
 
 from masker.api import Masker
+from masker.errors import MaskerError
 from masker.web import app as application
 from masker.web.guard import POLICY
 from masker.web.limits import Limits
@@ -144,6 +145,11 @@ def test_a_token_is_asked_for(client_of: Callable[..., TestClient]) -> None:
             assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
             assert "token" in answer.json()["error"]
         assert client.get(path, headers={"authorization": "Bearer s3cret"}).status_code == 200
+
+
+def test_a_token_that_nobody_can_send_is_refused(embedded: Masker) -> None:
+    with pytest.raises(MaskerError, match=r"^`token` is not valid Unicode"):
+        application.create_app(embedded, token="\udcff")
 
 
 def test_every_answer_has_the_policy(client: TestClient) -> None:

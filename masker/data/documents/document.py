@@ -14,7 +14,7 @@ from masker.data.documents.blocks import CODE, Block
 from masker.data.documents.html import escape_html, read_html
 from masker.data.documents.markdown import escape_markdown, read_markdown
 from masker.data.documents.plain import escape_plain, read_plain
-from masker.errors import unknown
+from masker.errors import MaskerError, unknown
 
 if TYPE_CHECKING:
     from masker.data.documents.findings import Finding
@@ -107,7 +107,9 @@ class Document:
 
     @classmethod
     def read(cls, source: str, kind: str = "plain") -> "Document":
-        if kind not in KINDS:
+        if not isinstance(source, str):
+            raise MaskerError(f"the document is {type(source).__name__}, not str; give its text, decoded")
+        if not isinstance(kind, str) or kind not in KINDS:
             raise unknown("kind", kind, KINDS)
         return cls(kind, source, tuple(block for block in KINDS[kind].read(source) if block.words))
 

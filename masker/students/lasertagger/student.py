@@ -52,7 +52,7 @@ class LaserTagger(Tagging, TorchStudent):
     ) -> "LaserTagger":  # fmt: skip
         require("phrases", phrases, at_least=0)
         require("rounds", rounds, above=0)
-        check_number(keep_bias=keep_bias)
+        check_number(finite=True, keep_bias=keep_bias)
         split = [(tokens(pair.source), tokens(pair.target)) for pair in pairs]
         alignments = [align(*both) for both in split]
         tags = TagSet(phrase_vocabulary(alignments, phrases))
