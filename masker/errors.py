@@ -30,15 +30,15 @@ def missing(extra: str, what: str) -> MaskerError:
     return MaskerError(f"{what} needs packages that are not installed; pip install 'masker-nlp[{extra}]'")
 
 
-def check_whole(least: int, **values: object) -> None:
-    """Whole numbers of at least `least`, by the names of the parameters; an error that names the first that is not."""
+def check_whole(least: int, *, most: int = MOST, **values: object) -> None:
+    """Whole numbers from `least` to `most`, by the names of the parameters; an error names the first that is none."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int):
             raise MaskerError(f"`{name}` is {value!r:.60}: it is a whole number")
         if value < least:
             raise MaskerError(f"`{name}` is {value}: need at least {least}")
-        if value > MOST:
-            raise MaskerError(f"`{name}` is {value!r:.60}: need at most {MOST}")
+        if value > most:
+            raise MaskerError(f"`{name}` is {value!r:.60}: need at most {most}")
 
 
 def check_number(*, finite: bool = False, **values: object) -> None:

@@ -48,7 +48,7 @@ class RunState:
         return checked(cls, {**ours, "tally": fields}, path)
 
     def __post_init__(self) -> None:
-        check_whole(0, lines=self.lines, check=self.check, bytes=self.bytes)
+        check_whole(0, most=2**63, lines=self.lines, check=self.check, bytes=self.bytes)
 
 
 class ResumableFile:
