@@ -12,7 +12,7 @@ import pytest
 
 from masker.data import resumable
 from masker.data.formats import Record
-from masker.data.resumable import ResumableFile
+from masker.data.resumable import ResumableFile, RunState
 from masker.errors import MaskerError
 
 RECORDS = [Record(f"line {k}") for k in range(10)]
@@ -195,3 +195,8 @@ def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(MaskerError, match=r"cannot write .*out: No space left on device"):
         write(tmp_path / "out")
+
+
+def test_what_a_run_has_counted_may_be_more_than_other_numbers() -> None:
+    state = RunState({}, lines=2**32, check=2**32 - 1, bytes=2**40)
+    assert json.loads(state.to_json())["bytes"] == 2**40
