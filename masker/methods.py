@@ -14,6 +14,7 @@ from masker.core.edits import Rewrite
 from masker.core.segments import Unit
 from masker.core.task import Task
 from masker.errors import MaskerError, unknown
+from masker.model.folder import PHRASES as BOOKS
 
 if TYPE_CHECKING:
     from masker.api import Masker
@@ -79,6 +80,7 @@ def gated(masker: "Masker", task: Task, editor: Editor, below: float) -> Editor:
 
 def _auto(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
     from masker.search.auto import MOODS, AutoEditor
+    from masker.search.phrases import PHRASES, PhraseBook
     from masker.search.writing import draft_editors
 
     named = options.pop("writer", None) or ()
@@ -89,8 +91,18 @@ def _auto(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
         raise MaskerError(
             "writers' drafts are chosen by a critic, which the model does not have; masker critic makes it"
         )
+    book = _phrase_book(masker, task)
+    phrases = draft_editors(PhraseBook.load(book), task, unit_of(masker, task), PHRASES) if book else []
+    if _lacks_for_fast(masker, task):
+        return AutoEditor(phrases[0], search, writers=writers, phrases=phrases)
     again = [_fast(masker, task, {"keep": keep}) for keep in MOODS] if search.critic else []
-    return AutoEditor(_fast(masker, task, {}), search, again, writers)
+    return AutoEditor(_fast(masker, task, {}), search, again, writers, phrases)
+
+
+def _phrase_book(masker: "Masker", task: Task) -> Path | None:
+    """What may be said instead of phrases on the way to a domain, if the model's folder has a book of them."""
+    path = masker.model.folder and masker.model.folder / BOOKS / f"{task.to}.txt"
+    return path if path and path.is_file() and task.from_ == masker.model.counterpart(task.to) else None
 
 
 def _fast(masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
@@ -169,7 +181,7 @@ def _lacks_for_fast(masker: "Masker", task: Task) -> str | None:
 
 
 def _lacks_for_auto(masker: "Masker", task: Task) -> str | None:
-    return _lacks_for_fast(masker, task) or _lacks_for_search(masker, task)
+    return (not _phrase_book(masker, task) and _lacks_for_fast(masker, task)) or _lacks_for_search(masker, task)
 
 
 def _lacks_for_search(masker: "Masker", task: Task) -> str | None:

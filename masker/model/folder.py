@@ -10,6 +10,7 @@ A folder may have:
     student                            a folder: the model's fast student, if it has one
     reader                             a folder: a causal LM that reads the search editor's drafts, if it has one
     critic                             a folder: what tells how probably a reader accepts a rewrite, if it has one
+    phrases                            a folder: phrase books, TO.txt for a target domain, if it has some
     baselines                          folders: what the paper compares with, if fitted, by `masker fit --baseline`
 """
 
@@ -45,6 +46,7 @@ GRAPHS = "graphs.safetensors"
 STUDENT = "student"
 READER = "reader"
 BASELINES = "baselines"
+PHRASES = "phrases"
 READER_CARD = "reader.json"
 CRITIC = "critic"
 CRITIC_CARD = "critic.json"

@@ -9,6 +9,7 @@ from masker.core.account import Account, Check, DraftRow, SegmentAccount
 from masker.core.edits import Edit, Rewrite, apply_edits
 from masker.search.auto import AutoEditor, Tried, inside
 from masker.search.editor import SearchEditor
+from masker.search.phrases import PHRASES
 from masker.search.ranking import terms
 from masker.search.segments import Draft, Segment
 
@@ -39,8 +40,9 @@ def auto_account(editor: AutoEditor, source: str) -> tuple[Rewrite, Account]:
 
 def _accepted(editor: AutoEditor, segment: Segment, text: str, tried: Tried) -> SegmentAccount:
     start, end = segment.place
+    whose = {PHRASES: "the phrase book's", "writer": "a writer's"}.get(tried.by, "the student's")
     return SegmentAccount(
-        start, end, _text(segment), tried.by, "the student's rewrite passes all checks",
+        start, end, _text(segment), tried.by, f"{whose} rewrite passes all checks",
         _probabilities(segment.log_p), text, tuple(tried.checks),
     )  # fmt: skip
 

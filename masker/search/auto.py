@@ -8,7 +8,7 @@ reader would rather accept something that was tried before than what was found, 
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from masker.search.collecting import uncollected
 from masker.search.confidence import sentence
 from masker.search.edited import Edited
 from masker.search.editor import SearchEditor
+from masker.search.phrases import trusted
 from masker.search.ranking import f_score
 from masker.search.segments import Segment
 from masker.search.word_table import WordTable
@@ -43,6 +44,7 @@ CHUNKS = 4  # of the search editor, at a time: few texts of each come to it
 # this does not help: of 122 dev lines that it changed, a reader accepted 29 with it and 29 without.
 TOLERATED = 4.0
 LIKELY = 0.5  # what a critic accepts has only to be so likely of the target domain to the classifiers
+DOUBTED = 0.1  # and what comes from a phrase book so likely
 MOODS = (-1.0, 1.0, -2.5)  # what comes to the student's bias to keep words where a critic refuses what it has written
 
 
@@ -56,9 +58,14 @@ class AutoEditor:
     prefetch = 0
 
     def __init__(
-        self, fast: Editor, search: SearchEditor, again: Sequence[Editor] = (), writers: Sequence[Sequence[Editor]] = ()
+        self,
+        fast: Editor,
+        search: SearchEditor,
+        again: Sequence[Editor] = (),
+        writers: Sequence[Sequence[Editor]] = (),
+        phrases: Sequence[Editor] = (),
     ) -> None:
-        self.fast, self.search, self.again, self.writers = fast, search, again, writers
+        self.fast, self.search, self.again, self.writers, self.phrases = fast, search, again, writers, phrases
         self.chunk = CHUNKS * search.chunk
 
     def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
@@ -70,10 +77,15 @@ class AutoEditor:
         search, sources = self.search, [rewrite.source for rewrite in quick]
         segments = search.read(sources)
         tried = judged(search, segments, dict(enumerate(quick)), by=self.fast.name)
+        most = WRITTEN * search.settings.max_edits
+        for rank, editor in enumerate(self.phrases):  # all of these compete with each other and with the fast editor
+            tried += self._tried_again(editor, sources, segments, (), most, rank=rank)
         for editor in self.again:
             tried += self._tried_again(editor, sources, segments, tried)
         agreed = self._written(sources, segments, tried)
-        stands = [] if self.writers else [one for one in tried if one.is_accepted()]
+        stands = [] if self.writers else _best(one for one in tried if one.is_accepted())
+        if not self.writers:
+            tried = [one for one in tried if not one.is_accepted() or any(one is best for best in stands)]
         for one in stands:
             one.segment.wanted = False
         search.draft(segments)
@@ -94,14 +106,15 @@ class AutoEditor:
 
     def _tried_again(
         self, editor: Editor, sources: Sequence[str], segments: Sequence[Segment], tried: Sequence["Tried"],
-        most: int | None = None,
+        most: int | None = None, rank: int | None = None,
     ) -> list["Tried"]:  # fmt: skip
         """What another editor makes of the segments that nobody has got right."""
         done = set() if self.writers else {id(one.segment) for one in tried if one.is_accepted()}
         left = [segment for segment in segments if segment.wanted and id(segment) not in done]
         numbers = sorted({segment.number for segment in left})
         rewrites = editor.begin([sources[k] for k in numbers])() if numbers else []
-        return judged(self.search, left, dict(zip(numbers, rewrites, strict=True)), by=editor.name, most=most)
+        found = dict(zip(numbers, rewrites, strict=True))
+        return judged(self.search, left, found, by=editor.name, most=most, rank=rank)
 
     def _written(
         self, sources: Sequence[str], segments: Sequence[Segment], tried: list["Tried"]
@@ -136,6 +149,14 @@ class AutoEditor:
         return found
 
 
+def _best(tried: Iterable["Tried"]) -> list["Tried"]:
+    """Of every segment what is worth most."""
+    found: dict[int, Tried] = {}
+    for one in sorted(tried, key=Tried.worth):
+        found[id(one.segment)] = one
+    return list(found.values())
+
+
 def worth(sure: float, kept: float) -> float:
     """What is compared of rewrites: how probably a reader accepts one, and, between two that are alike in that, how
     many words it keeps.
@@ -152,6 +173,7 @@ class Tried(NamedTuple):
     words: Span  # of that, which have become of the segment
     by: str
     checks: list[Check]
+    rank: int | None = None  # of a draft from a phrase book
 
     def is_accepted(self) -> bool:
         return all(check.passed for check in self.checks)
@@ -177,14 +199,16 @@ def judged(
     *,
     by: str = "",
     most: int | None = None,
+    rank: int | None = None,
 ) -> list[Tried]:
     """The segments that are rewritten, and whether the search editor finds something to complain of as they are.
 
     Rewrites are given by the numbers of their texts; they may have `most` edits, or as many as the search editor makes.
+    What has a `rank` in a phrase book is trusted: the classifiers have only not to be sure of the contrary.
     """
     most = most or search.settings.max_edits
     edits = [(segment, inside(segment, rewrites[segment.number])) for segment in segments if segment.wanted]
-    tried = [_tried(search, segment, some, by) for segment, some in edits if 0 < len(some) <= most]
+    tried = [_tried(search, segment, some, by, rank) for segment, some in edits if 0 < len(some) <= most]
     going = tried
     for checks in (_words, _encoder, _pleases if search.critic else _fits):  # the cheapest first
         for one, check in zip(going, checks(search, going), strict=True):
@@ -208,26 +232,26 @@ def inside(segment: Segment, rewrite: Rewrite) -> list[Edit]:
     return [edit for edit in rewrite.edits if start <= edit.start - segment.offset < end]
 
 
-def _tried(search: SearchEditor, segment: Segment, edits: list[Edit], by: str) -> Tried:
+def _tried(search: SearchEditor, segment: Segment, edits: list[Edit], by: str, rank: int | None) -> Tried:
     words, replacements = segment.text.words, _replacements(segment, edits)
     edited = Edited(search.task.vocabulary, segment.text, replacements)
     grown = sum(len(r.new) - (r.end - r.start) for r in replacements)
     start, end = words[segment.words.start].start, words[segment.words.stop - 1].end
     start, end = min(start, replacements[0].start), max(end, replacements[-1].end) + grown
     mine = [k for k, word in enumerate(edited.text.words) if start <= word.start and word.end <= end]
-    return Tried(segment, edits, edited, Span(mine[0], mine[-1] + 1) if mine else Span(0, 0), by, [])
+    return Tried(segment, edits, edited, Span(mine[0], mine[-1] + 1) if mine else Span(0, 0), by, [], rank)
 
 
 def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the words' classifier is convinced."""
     ids = [search.style.lexicon.ids(one.edited.text.word(k).lower() for k in range(*one.words)) for one in tried]
-    return _enough(search, "bag_of_words", search.style.of_words(padded(ids, 0)[0]))
+    return _enough(search, "bag_of_words", search.style.of_words(padded(ids, 0)[0]), tried)
 
 
 def _encoder(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the encoder's classifier is."""
     pieces = [_pieces(one.edited.text, one.words) for one in tried]
-    return _enough(search, "encoder", search.style.of_encoder(pieces))
+    return _enough(search, "encoder", search.style.of_encoder(pieces), tried)
 
 
 def _pleases(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
@@ -236,6 +260,8 @@ def _pleases(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
         return []
     pairs = [sentence(one.segment, _replacements(one.segment, one.edits)) for one in tried]
     sure = search.critic.accepts(search.task.to, [source for source, _ in pairs], [text for _, text in pairs])
+    ranks = np.array([-1 if one.rank is None else one.rank for one in tried])
+    sure = np.where(ranks < 0, sure, trusted(sure, ranks))
     least = search.settings.critic_least
     return [Check(CRITIC, p, least, p >= least) for p in sure.tolist()]
 
@@ -246,11 +272,11 @@ def _replacements(segment: Segment, edits: Sequence[Edit]) -> list[Replacement]:
     return [Replacement(edit.start - at, edit.end - at, edit.new) for edit in edits]
 
 
-def _enough(search: SearchEditor, name: str, log_p: np.ndarray) -> list[Check]:
+def _enough(search: SearchEditor, name: str, log_p: np.ndarray, tried: Sequence[Tried]) -> list[Check]:
     s = search.settings
     bar = s.strength if search.critic is None else min(max(LIKELY, s.clear), s.strength)
-    passed = (log_p >= np.log(bar)).tolist()
-    return [Check(name, p, bar, good) for p, good in zip(np.exp(log_p).tolist(), passed, strict=True)]
+    bars = [bar if one.rank is None else max(s.convinced, DOUBTED) for one in tried]
+    return [Check(name, p, bar, p >= bar) for p, bar in zip(np.exp(log_p).tolist(), bars, strict=True)]
 
 
 def _pieces(text: Text, words: Span) -> list[int]:

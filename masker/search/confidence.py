@@ -19,6 +19,7 @@ from masker.core.task import Task
 from masker.errors import MaskerError, check_number
 from masker.model.settings import SearchSettings
 from masker.runtime.critic import Critic
+from masker.search.phrases import PHRASES, trusted
 from masker.search.segments import Segment
 
 
@@ -40,7 +41,9 @@ class Confident:
         """Rewrites with their confidence, without what is below the least."""
         parts = [self._sentences(rewrite) for rewrite in rewrites]
         flat = [part for of_text in parts for part in of_text]
-        sure = iter(self.critic.accepts(self.task.to, [s for s, _, _ in flat], [t for _, t, _ in flat]).tolist())
+        found = self.critic.accepts(self.task.to, [s for s, _, _ in flat], [t for _, t, _ in flat])
+        by_book = [rewrite.method == PHRASES for rewrite, of_text in zip(rewrites, parts, strict=True) for _ in of_text]
+        sure = iter(np.where(by_book, trusted(found), found).tolist())
         return [
             self._chosen(rewrite, [(next(sure), edits) for _, _, edits in of_text])
             for rewrite, of_text in zip(rewrites, parts, strict=True)

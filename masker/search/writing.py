@@ -74,11 +74,10 @@ class Drafts:
 class DraftEditor:
     """The draft of a certain rank, as an editor: all of the ranks together are what a writer has to say."""
 
-    name = "writer"
     chunk, prefetch = 64, 0
 
-    def __init__(self, drafts: Drafts, rank: int) -> None:
-        self.drafts, self.rank = drafts, rank
+    def __init__(self, drafts: Drafts, rank: int, name: str = "writer") -> None:
+        self.drafts, self.rank, self.name = drafts, rank, name
 
     def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
         parts = [self.drafts.sentences(text) for text in texts]
@@ -95,6 +94,6 @@ class DraftEditor:
         return lambda: rewrites
 
 
-def draft_editors(writer: Writer, task: Task, unit: Unit) -> list[DraftEditor]:
+def draft_editors(writer: Writer, task: Task, unit: Unit, name: str = "writer") -> list[DraftEditor]:
     drafts = Drafts(writer, task, unit)
-    return [DraftEditor(drafts, rank) for rank in range(BEAMS)]
+    return [DraftEditor(drafts, rank, name) for rank in range(BEAMS)]

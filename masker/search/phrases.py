@@ -1,0 +1,222 @@
+"""A phrase book: what may be said instead of phrases of a source domain, as people know it and no corpus tells.
+
+A book is a text file with a line for each group of phrases:
+
+    @heap = piece | heap | pile
+    @heap of junk = bad thing | mess
+    darned | blasted = - | really
+    ... = little | big | old
+
+`-` leaves a phrase out. `@heap` stands for each of its words, in a new phrase for the one that was found. What stands
+behind `...`, and what may be left out, may stand between the words of a phrase, of which `a` and `an` are the same: `a
+darned little heap of junk` has `heap of junk` in it. Where phrases overlap, all ways of saying it otherwise are drafts,
+those first that replace most, by what stands first.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from operator import add
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from masker.core.text import split_words
+from masker.errors import MaskerError
+
+Words = tuple[str, ...]
+PHRASES = "phrases"  # the method that JSONL tells of
+BETWEEN, NOTHING = "...", "-"
+DRAFTS = 12  # of a sentence
+WIDTH = 48  # of them that are kept on the way
+LESS_USUAL, LONGER = 0.6, 0.6  # what it costs to take the next of several new phrases, and gains to replace a word
+_GROUP = re.compile(r"@\w+")
+_VOWELS, _NOT_VOWELS = tuple("aeiou"), ("uni", "use", "usu", "one", "eu")
+
+
+class Part(NamedTuple):
+    """Words from `start` up to `stop`, and what is said instead."""
+
+    start: int
+    stop: int
+    new: str
+
+
+class Phrasing(NamedTuple):
+    """A draft, as writers have it."""
+
+    written: str
+
+
+class Slot(NamedTuple):
+    """A word of a phrase; or a group, by its name, and what it stands for."""
+
+    name: str
+    options: tuple[Words, ...]
+
+
+class Phrase(NamedTuple):
+    """What is looked for, and what may be said instead, the most usual first."""
+
+    slots: tuple[Slot, ...]
+    news: tuple[str, ...]
+
+    def found(self, words: Words, start: int, between: frozenset[str]) -> Iterator[tuple[int, int, list[str]]]:
+        """Where it ends if it begins at a word, how many words of it there are, and what may be said instead."""
+        for stop, said in _ends(self.slots, words, start, between):
+            size = sum(len(words_of(text)) for _, text in said)
+            yield stop, size, [_named(new, said) for new in self.news]
+
+
+@dataclass(frozen=True)
+class PhraseBook:
+    """Phrases, and words that may stand `between` theirs."""
+
+    phrases: Sequence[Phrase]
+    between: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def load(cls, path: Path) -> "PhraseBook":
+        try:
+            return cls.read(path.read_text("utf-8-sig").splitlines(), str(path))
+        except (OSError, UnicodeDecodeError) as error:
+            raise MaskerError(f"cannot read the phrase book {path}: {error}") from error
+
+    @classmethod
+    def read(cls, lines: Iterable[str], name: str = "the phrase book") -> "PhraseBook":
+        phrases, between = list[Phrase](), set[str]()
+        groups: dict[str, tuple[Words, ...]] = {}
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            olds, news = ([part.strip() for part in side.split("|")] for side in (*line.split("=", 1), "")[:2])
+            slots = [_slots(old, groups) for old in olds]
+            if olds == [BETWEEN]:
+                between.update(news)
+            elif len(olds) == 1 and _GROUP.fullmatch(olds[0]) and olds[0] not in groups and all(news):
+                groups[olds[0]] = tuple(map(words_of, news))
+            elif all(news) and all(slots) and all(slot.options for some in slots for slot in some):
+                instead = tuple("" if new == NOTHING else new for new in news)
+                phrases += [Phrase(some, instead) for some in slots]
+            else:
+                raise MaskerError(f"{name}, line {number}: write OLD | OLD = NEW | NEW, with - for nothing")
+        alone = (phrase for phrase in phrases if len(phrase.slots) == 1 and "" in phrase.news)
+        left_out = {words[0] for phrase in alone for words in phrase.slots[0].options if len(words) == 1}
+        return cls(phrases, frozenset(between | left_out))
+
+    def write(self, texts: Sequence[str], to: str | None = None, *, beams: int | None = None) -> list[list[Phrasing]]:
+        """Drafts of sentences, as a writer's: the best first, none for a sentence that has no phrase of the book."""
+        return [[*map(Phrasing, self.drafts(text, beams or DRAFTS))] for text in texts]
+
+    def drafts(self, text: str, most: int = DRAFTS) -> list[str]:
+        found = (_written(text, parts) for parts in self._ways(words_of(text)))
+        return [*dict.fromkeys(draft for draft in found if draft and draft != text)][:most]
+
+    @cached_property
+    def _by_first(self) -> dict[str, list[Phrase]]:
+        found: dict[str, list[Phrase]] = {}
+        for phrase in self.phrases:
+            for word in dict.fromkeys(words[0] for words in phrase.slots[0].options):
+                found.setdefault(word, []).append(phrase)
+        return found
+
+    def _ways(self, words: Words) -> list[list[Part]]:
+        """Ways to replace the phrases of a sentence, best first. A word that is a phrase by itself does not stay."""
+        ways: list[list[tuple[float, list[Part]]]] = [[] for _ in range(len(words) + 1)]
+        ways[0] = [(0.0, [])]
+        for start, word in enumerate(words):
+            found = [f for phrase in self._by_first.get(word, ()) for f in phrase.found(words, start, self.between)]
+            stays = all(stop > start + 1 for stop, _, _ in found)
+            for cost, parts in sorted(ways[start], key=lambda way: way[0])[:WIDTH]:
+                if stays:
+                    ways[start + 1].append((cost, parts))
+                for stop, size, news in found:
+                    for place, new in enumerate(news):
+                        more = 0.5 + LESS_USUAL * place - LONGER * size
+                        ways[stop].append((cost + more, [*parts, Part(start, stop, new)]))
+        return [parts for _, parts in sorted(ways[-1], key=lambda way: way[0])[:WIDTH]]
+
+
+def trusted(sure: np.ndarray, rank: np.ndarray | float = 1.0) -> np.ndarray:
+    """How probably a reader accepts drafts of certain ranks that a critic is so sure of, which has seen few like them.
+
+    Fitted to 896 ratings of drafts from the book for comments. Without a rank it is that of most that are taken.
+    """
+    odds = np.log(sure / (1 - sure))
+    return np.asarray(1 / (1 + np.exp(-(0.6 * odds + 1.0 - 0.27 * rank))))
+
+
+def words_of(text: str) -> Words:
+    """Words as they are compared: in lower case, and with one article."""
+    words = (text[a:b].lower() for a, b in split_words(text))
+    return tuple("a" if word == "an" else word for word in words)
+
+
+def _slots(phrase: str, groups: Mapping[str, tuple[Words, ...]]) -> tuple[Slot, ...]:
+    """A phrase word by word; a group that is not known has no options."""
+    found = list[Slot]()
+    for chunk in phrase.split():
+        if _GROUP.fullmatch(chunk):
+            found.append(Slot(chunk, groups.get(chunk, ())))
+        else:
+            found += [Slot("", ((word,),)) for word in words_of(chunk)]
+    return tuple(found)
+
+
+def _ends(
+    slots: Sequence[Slot], words: Words, at: int, between: frozenset[str], skip: bool = False
+) -> Iterator[tuple[int, tuple[tuple[str, str], ...]]]:
+    """Where slots end that are filled from a word on, and what they are filled with, by name."""
+    if not slots:
+        yield at, ()
+        return
+    while True:
+        for option in slots[0].options:
+            stop = at + len(option)
+            if words[at:stop] == option:
+                said = slots[0].name, " ".join(option)
+                yield from ((end, (said, *more)) for end, more in _ends(slots[1:], words, stop, between, skip=True))
+        if not skip or at >= len(words) or words[at] not in between:
+            return
+        at += 1
+
+
+def _named(new: str, said: Sequence[tuple[str, str]]) -> str:
+    """A new phrase with what was found in the place of the groups that it names."""
+    return _GROUP.sub(lambda name: dict(said).get(name.group(), name.group()), new)
+
+
+def _written(text: str, parts: Sequence[Part]) -> str:
+    """A sentence with parts of it said otherwise: its case, spaces and articles go with that."""
+    spans = split_words(text)
+    by_start = {part.start: part for part in parts}
+    found, i = list[tuple[str, str]](), 0  # words, and what stands before them
+    while i < len(spans):
+        gap = text[spans[i - 1][1] if i else 0 : spans[i][0]]
+        part = by_start.get(i, Part(i, i + 1, text[slice(*spans[i])]))
+        found += [(" " if k else gap, word) for k, word in enumerate(part.new.split())]
+        i = part.stop
+    while found and not found[0][1][0].isalnum():  # no mark is left before the first word
+        del found[0]
+    words = _with_articles([word for _, word in found])
+    if not words:
+        return ""
+    if text[spans[0][0]].isupper():
+        words[0] = words[0][0].upper() + words[0][1:]
+    gaps = [
+        gap or " " * (left[-1] + right[0]).isalnum()
+        for (left, right), (gap, _) in zip(pairwise(words), found[1:], strict=True)
+    ]
+    return words[0] + "".join(map(add, gaps, words[1:])) + text[spans[-1][1] :]
+
+
+def _with_articles(words: list[str]) -> list[str]:
+    """`a` or `an`, as the word behind it wants it."""
+    for k, (article, word) in enumerate(pairwise(words)):
+        if article.lower() in ("a", "an") and word[0].isalpha():
+            sounds = word.lower().startswith(_VOWELS) and not word.lower().startswith(_NOT_VOWELS)
+            words[k] = article[0] + ("n" if sounds else "")
+    return words

@@ -1,0 +1,176 @@
+"""Phrase books: what is read from a file, the drafts that it makes of a sentence, and which of them stand."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from masker.api import Masker
+from masker.core.edits import Rewrite
+from masker.core.runtime import Pending
+from masker.errors import MaskerError
+from masker.model.folder import EMBEDDED
+from masker.search.auto import AutoEditor
+from masker.search.editor import SearchEditor
+from masker.search.phrases import PHRASES, PhraseBook, trusted
+from masker.search.writing import draft_editors
+from search.styles import Words, searching, with_style
+
+BOOK = """
+# a comment
+@heap = piece | heap | big pile
+@is = is | 's
+@heap of junk = bad thing | mess
+@is a wreck = @is broken
+a fool = wrong
+fool = person
+darned | blasted = - | really
+, you fool = -
+who the heck = who
+sack = bag
+... = little | big
+""".splitlines()
+
+
+@pytest.fixture
+def book() -> PhraseBook:
+    return PhraseBook.read(BOOK)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("this is a piece of junk .", "this is a bad thing ."),
+        ("This is a heap of junk!", "This is a bad thing!"),
+        ("he is a darned little fool .", "he is wrong ."),
+        ("an awful fool , a big fool", "an awful person , wrong"),
+        ("it is late , you fool .", "it is late ."),
+        ("Who the heck said that?", "Who said that?"),
+        ("Blasted phone.", "Phone."),
+        ("darned , i forgot it .", "i forgot it ."),
+        ("Fool, wait.", "Person, wait."),
+        ("a darned old sack", "an old bag"),
+        ("this is a big pile of junk", "this is a bad thing"),
+        ("it 's a big darned wreck , it is a wreck", "it 's broken , it is broken"),
+        ("a darned unicorn , a sack", "a unicorn , a bag"),
+    ],
+)
+def test_what_stands_first_in_the_book_is_the_first_draft(book: PhraseBook, text: str, first: str) -> None:
+    assert book.drafts(text)[0] == first
+
+
+def test_all_ways_are_drafts_each_once(book: PhraseBook) -> None:
+    drafts = book.drafts("a darned piece of junk")
+    assert drafts[0] == "a bad thing"
+    assert {"a mess", "a really bad thing", "a really mess"} <= set(drafts)
+    assert len(set(drafts)) == len(drafts)
+    assert book.drafts("a darned piece of junk", 2) == drafts[:2]
+
+
+def test_a_word_that_is_a_phrase_by_itself_does_not_stay(book: PhraseBook) -> None:
+    assert not any("fool" in draft or "darned" in draft for draft in book.drafts("the darned fool said it"))
+
+
+@pytest.mark.parametrize("text", ["", " ", "nothing of it is here .", "junk", "...", "darned", "darned !"])
+def test_no_phrase_no_draft_and_none_without_words(book: PhraseBook, text: str) -> None:
+    assert book.drafts(text) == (["really"] if text == "darned" else ["really !"] if text == "darned !" else [])
+
+
+def test_long_sentences_full_of_phrases_end(book: PhraseBook) -> None:
+    assert book.drafts("a darned little fool " * 400)
+
+
+def test_it_writes_as_writers_do(book: PhraseBook) -> None:
+    assert [[beam.written for beam in beams] for beams in book.write(["a fool", "none"], "civil", beams=1)] == [
+        ["wrong"],
+        [],
+    ]
+
+
+@pytest.mark.parametrize("line", ["no equals", "= new", "old =", "old = a || b", " | x = y", "@unknown thing = y"])
+def test_a_bad_line_is_told_by_its_number(line: str) -> None:
+    with pytest.raises(MaskerError, match=r"line 2: .*OLD \| OLD = NEW"):
+        PhraseBook.read(["a = b", line])
+
+
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(MaskerError, match="cannot read the phrase book"):
+        PhraseBook.load(tmp_path / "none.txt")
+    (tmp_path / "bad.txt").write_bytes(b"\xff\xfe a = b")
+    with pytest.raises(MaskerError, match="cannot read the phrase book"):
+        PhraseBook.load(tmp_path / "bad.txt")
+
+
+# -- in the editor ----------------------------------------------------------------------------------------------------
+
+
+class Critic:
+    """Accepts texts as it was told to."""
+
+    def __init__(self, **sure: float) -> None:
+        self.sure = sure
+
+    def accepts(self, to: str, sources: Sequence[str], texts: Sequence[str]) -> np.ndarray:
+        return np.array([max([self.sure.get(word, 0.01) for word in text.split()]) for text in texts])
+
+
+class Idle:
+    """Leaves all as it is."""
+
+    name, chunk, prefetch = "fast", 8, 0
+
+    def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
+        return lambda: [Rewrite(text, text, "negative", "positive") for text in texts]
+
+
+def edited(text: str, critic: Critic, *lines: str) -> Rewrite:
+    task, _, unit = searching(with_style())
+    search = SearchEditor(task, Words(["great", "nice", "good"], ["bad", "terrible"]), unit=unit, critic=critic)  # type: ignore[arg-type]
+    phrases = draft_editors(PhraseBook.read(lines), task, unit, PHRASES)
+    (made,) = AutoEditor(Idle(), search, phrases=phrases).begin([text])()
+    return made
+
+
+def test_the_best_draft_of_the_book_stands() -> None:
+    made = edited("the food was bad .", Critic(great=0.5, nice=0.9), "bad = great | nice")
+    assert (made.text, made.method) == ("the food was nice .", "phrases")
+    made = edited("the food was bad .", Critic(great=0.55, nice=0.5), "bad = nice | great")
+    assert made.text == "the food was nice ."  # what stands first in the book is as good as a little surer
+
+
+def test_what_the_classifiers_are_sure_is_not_of_the_domain_does_not_stand() -> None:
+    made = edited("the food was bad .", Critic(terrible=0.99), "bad = terrible")
+    assert made.text != "the food was terrible ." or made.method != "phrases"
+
+
+def test_ranks_count_and_the_book_is_trusted() -> None:
+    sure = np.array([0.2, 0.5, 0.8])
+    assert (trusted(sure, 0.0) > sure)[:2].all()
+    assert (np.diff([trusted(sure, rank) for rank in range(5)], axis=0) < 0).all()
+
+
+def test_the_embedded_book_serves_comments() -> None:
+    masker = Masker.from_pretrained()
+    made = masker.edit("It pisses me off when people do that, you idiot.", to="civil")
+    assert (made.text, made.method) == ("It makes me angry when people do that.", "phrases")
+    assert made.confidence is not None
+    assert masker.edit("You fucking idiot, my $5 note is gone.", to="civil").text.endswith("$5 note is gone.")
+    told = masker.explain("It pisses me off when people do that.", to="civil")
+    assert told.account
+    assert told.account.segments[0].reason == "the phrase book's rewrite passes all checks"
+
+
+def test_a_model_without_a_student_uses_its_book(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(EMBEDDED, folder, ignore=shutil.ignore_patterns("student", "phrases"))
+    text = "It pisses me off when people do that."
+    assert Masker.from_pretrained(folder).edit(text, to="civil").method == "search"
+    (folder / "phrases").mkdir()
+    (folder / "phrases" / "civil.txt").write_text("pisses me off = annoys me\n", "utf-8")
+    made = Masker.from_pretrained(folder).edit(text, to="civil")
+    assert (made.text, made.method) == ("It annoys me when people do that.", "phrases")
+    (folder / "phrases" / "civil.txt").write_text("pisses me off\n", "utf-8")
+    with pytest.raises(MaskerError, match=r"civil\.txt, line 1: write OLD"):
+        Masker.from_pretrained(folder).edit(text, to="civil")
