@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from masker.cli import app
-from masker.model.folder import CRITIC, READER, STUDENT
+from masker.model.folder import CRITIC, PHRASES, READER, STUDENT
 from masker.show.terminal import Terminal
 
 
@@ -37,11 +37,12 @@ def info(
 
 
 def _parts(folder: Path | None) -> Iterator[tuple[str, str]]:
-    """What is known of the student, the reader and the critic in a model's folder."""
+    """What is known of the student, the reader, the critic and the phrase books in a model's folder."""
     if folder is not None:
         yield from _student(folder / STUDENT)
         yield from _reader(folder / READER)
         yield from _critic(folder / CRITIC)
+        yield from _books(folder / PHRASES)
 
 
 def _other(folder: Path) -> Iterator[tuple[str, str]]:
@@ -97,3 +98,11 @@ def _critic(folder: Path) -> Iterator[tuple[str, str]]:
         with one_line(f"cannot read the card of the critic in {folder}"):
             told = f"taught by {card.made['ratings']:,} ratings"
             yield "critic", f"of rewrites to {', '.join(card.domains)}; {told}"
+
+
+def _books(folder: Path) -> Iterator[tuple[str, str]]:
+    """What is known of phrase books."""
+    from masker.search.phrases import PhraseBook
+
+    for path in sorted(folder.glob("*.txt")):
+        yield "phrase book", f"of rewrites to {path.stem}; {len(PhraseBook.load(path).phrases):,} phrases"
