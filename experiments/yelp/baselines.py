@@ -3,7 +3,7 @@
     python experiments/yelp/baselines.py --data $MASKER_DATA --lines runs/yelp --model runs/baselines \
         --judge judges/ngram --fluency-model judges/lm --predictions experiments/yelp/baselines --out experiments/yelp
 
-fits the four into --model (a copy of the embedded model, unless there is one), edits the test set with each, and scores
+fits the five into --model (a copy of the embedded model, unless there is one), edits the test set with each, and scores
 it as leaderboard.py does. What is there already, fitted or edited, stays: delete what is to be made again.
 """
 
@@ -30,7 +30,8 @@ PEERS = {  # a baseline -> the published outputs it is compared with
     "acmlm-frequency": ["ACMLM_epoch9_frequency_ratio"],
     "acmlm-attention": ["ACMLM_epoch9_attention_based"],
     "acmlm-fusion": ["ACMLM_epoch9_fusion_method"],
-    "delete-retrieve": ["TemplateBased_Li18", "DeleteRetrieve_Li18"],
+    "delete-template": ["TemplateBased_Li18"],
+    "delete-retrieve": ["DeleteRetrieve_Li18"],
 }
 FEWER = ("style_accuracy", "bleu", "self_bleu", "paper_bleu", "copied", "length_ratio", "fluency")
 

@@ -42,15 +42,15 @@ class Index:
             for word, places in postings.items()
         }
 
-    def nearest(self, words: Sequence[str]) -> Sequence[str]:
-        """The markers of the sentence most like these words; none if no sentence has one of them."""
+    def nearest(self, words: Sequence[str], most: int = 1) -> list[Sequence[str]]:
+        """The markers of the sentences most like these words, at most so many; none if no sentence has one of them."""
         found = np.zeros(len(self.contents))
         for word, count in Counter(words).items():
             if word in self._postings:
                 rows, weights = self._postings[word]
                 found[rows] += count * self._idf[word] * weights
-        best = int(found.argmax()) if len(found) else -1
-        return self.markers[best] if best >= 0 and found[best] > 0 else ()
+        best = np.argsort(-found, kind="stable")[:most]
+        return [self.markers[k] for k in best.tolist() if found[k] > 0]
 
 
 @dataclass(frozen=True)
@@ -102,22 +102,20 @@ def split(words: Sequence[str], slots: Sequence[Slot]) -> tuple[list[str], list[
 
 @dataclass(frozen=True)
 class Parts:
-    """What a passage is rewritten from: its words without the final mark, the places of those markers that may go, the
-    words outside of them, and the markers retrieved for these; `fixed` are words of the whole text that must stay.
+    """What a passage is rewritten from: its words without the final mark, the places of those markers that may go, and
+    the words outside of them; `fixed` are words of the whole text that must stay.
     """
 
     words: Sequence[str]
     places: Sequence[Slot]
     content: Sequence[str]
-    retrieved: Sequence[str]
     fixed: Sequence[bool]
 
 
-def parts_of(p: Passage, retrieval: Retrieval, from_: str, to: str) -> Parts:
+def parts_of(p: Passage, markers: Markers, domain: str) -> Parts:
     fixed = protected_words(p.text, p.keep)
     words = [p.text.word(i).lower() for i in range(p.words.start, p.words.stop)]
     words = words[:-1] if words and fixed[p.words.stop - 1] else words  # before a final mark
-    slots = retrieval.markers.find(words, from_)
+    slots = markers.find(words, domain)
     free = [(a, b) for a, b in slots if not any(fixed[a + p.words.start : b + p.words.start])]
-    content, _ = split(words, free)
-    return Parts(words, free, content, retrieval.indexes[to].nearest(content), fixed)
+    return Parts(words, free, split(words, free)[0], fixed)

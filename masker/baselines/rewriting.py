@@ -1,8 +1,9 @@
 """Delete and retrieve with its generator (Li et al. 2018, DeleteAndRetrieve), the row of the paper's table.
 
-The markers of a text are deleted, the sentence of the target domain with the most similar rest is retrieved, and a
-network writes a sentence out of the rest and the retrieved markers. The final mark stays as it is, and so do words that
-are protected; what the network has written otherwise becomes edits.
+The markers of a text are deleted, the ten sentences of the target domain with the most similar rest are retrieved, and
+with the markers of each a network writes a sentence out of the rest. What a language model of the target domain finds
+likeliest, by the word, becomes edits; it counts trigrams here, and is a network in the paper. The final mark stays as
+it is, and so do words that are protected.
 """
 
 import math
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from masker.baselines.base import Baseline, words_of
 from masker.baselines.generator import Generator
-from masker.baselines.retrieval import Retrieval, parts_of
+from masker.baselines.retrieval import Retrieval, parts_of, without_end
 from masker.core.alignment import differences
 from masker.core.candidates import placed
 from masker.core.edits import Edit, Rewrite, apply_edits, disjoint
@@ -21,15 +22,20 @@ from masker.core.segments import Passage, Unit, passages
 from masker.core.spans import Span
 from masker.core.task import Task
 from masker.errors import missing
+from masker.evaluation.fluency_ngram import NgramLM
 from masker.training.progress import Report
+
+NEIGHBOURS = 10
+_LM = "lm-{}"
 
 
 @dataclass(frozen=True)
 class RetrievalAndGenerator(Baseline):
-    """What is retrieved, and the network that writes with it."""
+    """What is retrieved, the network that writes with it, and a language model of each domain, which chooses."""
 
     retrieval: Retrieval
     generator: Generator
+    choosers: Mapping[str, NgramLM]
 
     @classmethod
     def fit(
@@ -40,16 +46,35 @@ class RetrievalAndGenerator(Baseline):
         except ImportError as error:
             raise missing("train", "fitting the generator of delete-retrieve") from error
         retrieval = Retrieval.fit(corpora, seed=seed, report=report, beside=beside)
-        settings = replace(SETTINGS, seed=seed)
-        return cls(retrieval, fit_generator(corpora, retrieval.markers, settings=settings, report=report))
+        generator = fit_generator(corpora, retrieval.markers, settings=replace(SETTINGS, seed=seed), report=report)
+        return cls(retrieval, generator, {domain: _chooser(lines) for domain, lines in corpora.items()})
+
+    def rewrite(self, content: Sequence[str], to: str) -> tuple[list[str], float]:
+        """The words of the best sentence, and how likely the network found them; none without a similar sentence."""
+        markers = dict.fromkeys(" ".join(found) for found in self.retrieval.indexes[to].nearest(content, NEIGHBOURS))
+        if not markers:
+            return [], 0.0
+        drafts = [self.generator.write(content, found.split()) for found in markers]
+        log_p = self.choosers[to].log_likelihoods([" ".join(words) for words, _ in drafts])
+        by_word = [total / (len(words) + 1) for total, (words, _) in zip(log_p, drafts, strict=True)]
+        return drafts[by_word.index(max(by_word))]
 
     def save(self, folder: Path) -> None:
         self.retrieval.save(folder)
         self.generator.save(folder)
+        for domain, chooser in self.choosers.items():
+            chooser.save_pretrained(folder / _LM.format(domain))
 
     @classmethod
     def load(cls, folder: Path) -> "RetrievalAndGenerator":
-        return cls(Retrieval.load(folder), Generator.load(folder))
+        retrieval = Retrieval.load(folder)
+        choosers = {domain: NgramLM.from_pretrained(folder / _LM.format(domain)) for domain in retrieval.indexes}
+        return cls(retrieval, Generator.load(folder), choosers)
+
+
+def _chooser(lines: Sequence[str]) -> NgramLM:
+    """Of lines without their final marks, as sentences are written."""
+    return NgramLM.fit(" ".join(without_end(words_of(line))) for line in lines)
 
 
 class DeleteRetrieve:
@@ -73,10 +98,10 @@ class DeleteRetrieve:
         return Rewrite(text, apply_edits(text, edits), task.from_, task.to, edits, reason=None if edits else none)
 
     def _edits(self, p: Passage) -> list[Edit]:
-        parts = parts_of(p, self.learnt.retrieval, self.task.from_ or "", self.task.to)
-        if not parts.retrieved:
+        parts = parts_of(p, self.learnt.retrieval.markers, self.task.from_ or "")
+        new, log_p = self.learnt.rewrite(parts.content, self.task.to)
+        if not new:
             return []
-        new, log_p = self.learnt.generator.write(parts.content, " ".join(parts.retrieved).split())
         edits = []
         for (start, stop), (first, end) in differences(parts.words, new):
             span = Span(start + p.words.start, stop + p.words.start)

@@ -39,11 +39,12 @@ class Template:
         return Rewrite(text, apply_edits(text, edits), task.from_, task.to, edits, reason=None if edits else none)
 
     def _edits(self, p: Passage) -> list[Edit]:
-        parts = parts_of(p, self.retrieval, self.task.from_ or "", self.task.to)
-        if not parts.retrieved:
+        parts = parts_of(p, self.retrieval.markers, self.task.from_ or "")
+        new = next(iter(self.retrieval.indexes[self.task.to].nearest(parts.content)), None)
+        if not new:
             return []
         edits = []
-        for (start, stop), infill in _filled(parts.places, parts.retrieved, len(parts.words)):
+        for (start, stop), infill in _filled(parts.places, new, len(parts.words)):
             span = Span(start + p.words.start, stop + p.words.start)
             if r := placed(self.task, p.text, span, infill, parts.fixed):
                 edits.append(Edit(r.start + p.offset, r.end + p.offset, p.text.source[r.start : r.end], r.new, 1.0))

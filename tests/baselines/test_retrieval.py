@@ -25,9 +25,10 @@ def editor() -> Template:
 
 
 def test_rare_words_count_more() -> None:
-    assert INDEX.nearest(["the", "was", "paris"]) == ["the best"]
-    assert INDEX.nearest(["the", "food"]) == ["great"]
-    assert INDEX.nearest(["nothing"]) == ()
+    assert INDEX.nearest(["the", "was", "paris"]) == [["the best"]]
+    assert INDEX.nearest(["the", "food"]) == [["great"]]
+    assert INDEX.nearest(["the", "food"], 5) == [["great"], ["the best", "great"]]
+    assert INDEX.nearest(["nothing"]) == []
 
 
 def test_markers_are_put_where_those_of_the_text_were(editor: Template) -> None:
@@ -56,7 +57,7 @@ def test_it_is_fitted_into_a_folder_and_comes_back(tmp_path: Path) -> None:
     corpora = {"a": ["it was awful today ."] * 20, "b": ["it was lovely today ."] * 20 + ["we met"]}
     fit_baseline("delete-template", corpora, tmp_path)
     again = load_baseline("delete-template", tmp_path)
-    assert again.indexes["b"].nearest(["it"]) == ["was lovely today"] or again.indexes["b"].markers
+    assert again.indexes["b"].nearest(["it"]) == [["was lovely today"]] or again.indexes["b"].markers
     assert again.markers.salience["a"]["awful"] == 21
     with pytest.raises(MaskerError, match="did you mean 'delete-retrieve'"):
         fit_baseline("delete-retrive", corpora, tmp_path)

@@ -25,16 +25,27 @@ INDEX = Index([["the", "food", "was"], ["i", "like", "paris"]], [["great"], ["th
 class Writes:
     """A generator that writes what it is told to."""
 
-    def __init__(self, written: str) -> None:
-        self.written, self.asked = written, list[tuple[list[str], list[str]]]()
+    def __init__(self, *written: str) -> None:
+        self.written, self.asked = [*written], list[tuple[list[str], list[str]]]()
 
     def write(self, content: Sequence[str], markers: Sequence[str]) -> tuple[list[str], float]:
         self.asked.append((list(content), list(markers)))
-        return self.written.split(), -0.5
+        return self.written.pop().split(), -0.5
 
 
-def editor(generator: Writes, task: Task | None = None) -> DeleteRetrieve:
-    learnt = RetrievalAndGenerator(Retrieval(MARKERS, {"positive": INDEX}), generator)  # type: ignore[arg-type]
+class Shorter:
+    """A language model that likes few characters."""
+
+    def log_likelihoods(self, texts: Sequence[str]) -> list[float]:
+        return [-float(len(text) * (len(text.split()) + 1)) for text in texts]
+
+
+def editor(generator: Writes, task: Task | None = None, index: Index = INDEX) -> DeleteRetrieve:
+    learnt = RetrievalAndGenerator(
+        Retrieval(MARKERS, {"positive": index}),
+        generator,
+        {"positive": Shorter()},  # type: ignore[arg-type, dict-item]
+    )
     return DeleteRetrieve(task or make_task(make_model("bert")), learnt)
 
 
@@ -52,6 +63,16 @@ def test_words_are_added_before_the_final_mark_and_taken_away() -> None:
         ("we like the food here", "the food was terrible ."), ("paris", "i like paris terrible !")))  # fmt: skip
     assert more.text == "we like the food here ."
     assert less.text == "paris !"
+
+
+def test_of_what_several_neighbours_give_the_likeliest_is_taken() -> None:
+    index = Index(
+        [["the", "food"], ["food", "here"], ["food"], ["else"]], [["great"], ["the best"], ["great"], ["new"]]
+    )
+    generator = Writes("the food was truly great", "the food was best")
+    (rewrite,) = editor(generator, index=index).begin(["the food was terrible ."])()
+    assert sorted(" ".join(markers) for _, markers in generator.asked) == ["great", "the best"]  # each once
+    assert rewrite.text == "the food was best ."
 
 
 def test_texts_without_a_neighbour_or_words_stay() -> None:
@@ -76,3 +97,5 @@ def test_it_is_fitted_into_a_folder_and_comes_back(tmp_path: Path, monkeypatch: 
     again = load_baseline("delete-retrieve", tmp_path)
     assert again.retrieval.markers.salience["negative"]["terrible"] == 41
     assert "terrible" in again.generator.words
+    likely, less = again.choosers["negative"].log_likelihoods(["the food was terrible", "the food was great"])
+    assert likely > less
