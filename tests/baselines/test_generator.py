@@ -9,7 +9,7 @@ from torch.nn.functional import log_softmax
 from toy import CORPORA
 
 from masker.baselines import generator_training
-from masker.baselines.generator import END, FIRST, UNKNOWN, Generator
+from masker.baselines.generator import BEAMS, END, FIRST, UNKNOWN, Generator, _best
 from masker.baselines.generator_training import Neighbours, Network, _ahead, _compared, _noisy, fit_generator
 from masker.baselines.markers import Markers
 from masker.training.progress import Progress
@@ -47,6 +47,13 @@ def test_numpy_computes_what_torch_does(generator: Generator) -> None:
     for word, expected in zip([END, *generator.ids(sentence)[:-1]], log_softmax(scores, 1), strict=True):
         log_p, states = generator._next([word], read, states)
         np.testing.assert_allclose(log_p[0], expected.numpy(), atol=1e-4)
+
+
+def test_the_best_of_all_are_found() -> None:
+    sums = np.random.default_rng(0).normal(size=(7, 2000))
+    rows, words = _best(sums)
+    np.testing.assert_array_equal(sums[rows, words], np.sort(sums, axis=None)[::-1][:BEAMS])
+    assert len(_best(sums[:1, :3])[0]) == 3
 
 
 def test_it_ends_whatever_it_is_given(generator: Generator) -> None:

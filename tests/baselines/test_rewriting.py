@@ -1,6 +1,7 @@
 """Delete and retrieve with its generator: what it has written becomes edits."""
 
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from masker.baselines.rewriting import DeleteRetrieve, RetrievalAndGenerator
 from masker.core.edits import apply_edits
 from masker.core.matching import Pattern
 from masker.core.task import Task
+from masker.errors import MaskerError
 from masker.training.settings import LoopSettings
 
 MARKERS = Markers({"negative": {"terrible": 20.0, "so rude": 20.0}, "positive": {"great": 20.0, "the best": 20.0}})
@@ -99,3 +101,9 @@ def test_it_is_fitted_into_a_folder_and_comes_back(tmp_path: Path, monkeypatch: 
     assert "terrible" in again.generator.words
     likely, less = again.choosers["negative"].log_likelihoods(["the food was terrible", "the food was great"])
     assert likely > less
+
+
+def test_without_torch_fitting_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "masker.baselines.generator_training", None)
+    with pytest.raises(MaskerError, match=r"masker-nlp\[train\]"):
+        fit_baseline("delete-retrieve", CORPORA, tmp_path)
