@@ -146,6 +146,13 @@ def markdown(found: Mapping[str, Any]) -> str:
     )
 
 
+def _json(found: Mapping[str, Any]) -> str:
+    """One line for every system."""
+    rest = {key: value for key, value in found.items() if key != "rows"}
+    rows = [f'"{name}":{json.dumps(row, separators=(",", ":"))}' for name, row in found["rows"].items()]
+    return json.dumps(rest)[:-1] + ', "rows": {\n' + ",\n".join(rows) + "\n}}\n"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     for name in ("data", "lines", "model", "judge", "fluency-model", "predictions", "out"):
@@ -165,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (MaskerError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    (options.out / "baselines.json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    (options.out / "baselines.json").write_text(_json(found), "utf-8")
     (options.out / "BASELINES.md").write_text(markdown(found), "utf-8")
     return 0
 
