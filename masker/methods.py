@@ -154,8 +154,12 @@ def _search(masker: "Masker", task: Task, options: dict[str, Any]) -> "SearchEdi
 def _baseline(name: str, masker: "Masker", task: Task, options: dict[str, Any]) -> Editor:
     assert masker.model.folder
     learnt, unit = load_baseline(name, masker.model.folder), unit_of(masker, task)
+    if name == "delete-template":
+        from masker.baselines.template import Template
+
+        return Template(task, learnt, unit=unit)
     if name == "delete-retrieve":
-        from masker.baselines.template import DeleteRetrieve
+        from masker.baselines.rewriting import DeleteRetrieve
 
         return DeleteRetrieve(task, learnt, unit=unit)
     from masker.baselines.infilling import MaskAndInfill

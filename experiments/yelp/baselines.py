@@ -3,7 +3,7 @@
     python experiments/yelp/baselines.py --data $MASKER_DATA --lines runs/yelp --model runs/baselines \
         --judge judges/ngram --fluency-model judges/lm --predictions experiments/yelp/baselines --out experiments/yelp
 
-fits the four into --model (a copy of the embedded model, unless there is one), edits the test set with each, and scores
+fits the five into --model (a copy of the embedded model, unless there is one), edits the test set with each, and scores
 it as leaderboard.py does. What is there already, fitted or edited, stays: delete what is to be made again.
 """
 
@@ -30,7 +30,8 @@ PEERS = {  # a baseline -> the published outputs it is compared with
     "acmlm-frequency": ["ACMLM_epoch9_frequency_ratio"],
     "acmlm-attention": ["ACMLM_epoch9_attention_based"],
     "acmlm-fusion": ["ACMLM_epoch9_fusion_method"],
-    "delete-retrieve": ["TemplateBased_Li18", "DeleteRetrieve_Li18"],
+    "delete-template": ["TemplateBased_Li18"],
+    "delete-retrieve": ["DeleteRetrieve_Li18"],
 }
 FEWER = ("style_accuracy", "bleu", "self_bleu", "paper_bleu", "copied", "length_ratio", "fluency")
 
@@ -145,6 +146,13 @@ def markdown(found: Mapping[str, Any]) -> str:
     )
 
 
+def _json(found: Mapping[str, Any]) -> str:
+    """One line for every system."""
+    rest = {key: value for key, value in found.items() if key != "rows"}
+    rows = [f'"{name}":{json.dumps(row, separators=(",", ":"))}' for name, row in found["rows"].items()]
+    return json.dumps(rest)[:-1] + ', "rows": {\n' + ",\n".join(rows) + "\n}}\n"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     for name in ("data", "lines", "model", "judge", "fluency-model", "predictions", "out"):
@@ -164,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (MaskerError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    (options.out / "baselines.json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    (options.out / "baselines.json").write_text(_json(found), "utf-8")
     (options.out / "BASELINES.md").write_text(markdown(found), "utf-8")
     return 0
 

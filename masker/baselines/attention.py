@@ -1,7 +1,7 @@
 """A classifier that shows what it looks at: an LSTM in both directions with attention, as AC-MLM trains it.
 
-Words have embeddings of their own here; AC-MLM's are those of BERT, and fixed. Sizes are AC-MLM's: 32 and 24. It is
-trained with torch (`attention_training`) and read with NumPy.
+As there, a word has the embedding that the masked LM has for its first piece, which stays as it is. Sizes are AC-MLM's:
+32 and 24. It is trained with torch (`attention_training`) and read with NumPy.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 WEIGHTS, WORDS = "attention.safetensors", "words.json"
-HIDDEN, BETWEEN, EMBEDDING = 32, 24, 64
+HIDDEN, BETWEEN = 32, 24
 LONGEST = 64  # words of a text that are looked at
 UNKNOWN = 0
 
@@ -44,18 +44,18 @@ class AttentionClassifier:
 
     def confidence(self, words: Sequence[str], domain: str) -> float:
         """How sure it is that words are of a domain, from 0 to 1."""
-        return float(_sigmoid(self.attend(words)[1])[self.domains.index(domain)])
+        return float(sigmoid(self.attend(words)[1])[self.domains.index(domain)])
 
     def _read(self, x: np.ndarray, way: str) -> np.ndarray:
-        """One direction of the LSTM: [n, EMBEDDING] -> [n, HIDDEN]."""
+        """One direction of the LSTM: [n, E] -> [n, HIDDEN]."""
         w = self.weights
         gates = x @ w[f"lstm.weight_ih_l0{way}"].T + w[f"lstm.bias_ih_l0{way}"] + w[f"lstm.bias_hh_l0{way}"]
         hidden, cell = np.zeros((2, HIDDEN), np.float32)
         states = []
         for row in gates:
             i, f, g, o = np.split(row + w[f"lstm.weight_hh_l0{way}"] @ hidden, 4)
-            cell = _sigmoid(f) * cell + _sigmoid(i) * np.tanh(g)
-            hidden = _sigmoid(o) * np.tanh(cell)
+            cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
+            hidden = sigmoid(o) * np.tanh(cell)
             states.append(hidden)
         return np.array(states)
 
@@ -74,5 +74,5 @@ class AttentionClassifier:
         return cls(tuple(known["domains"]), known["words"], load_file(folder / WEIGHTS))
 
 
-def _sigmoid(x: np.ndarray) -> np.ndarray:
+def sigmoid(x: np.ndarray) -> np.ndarray:
     return np.asarray(1 / (1 + np.exp(-x.clip(-30, 30))))

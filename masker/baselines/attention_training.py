@@ -1,7 +1,8 @@
 """How the attention classifier learns; what it is, and how it is read, is in `attention`."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -9,10 +10,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from masker.baselines.attention import BETWEEN, EMBEDDING, HIDDEN, AttentionClassifier
+from masker.baselines.attention import BETWEEN, HIDDEN, AttentionClassifier
 from masker.baselines.base import words_of
 from masker.core.batching import padded
 from masker.data.corpora import hold_out
+from masker.model.pretrained import load
 from masker.training.loop import teach
 from masker.training.progress import Report, Score
 from masker.training.settings import LoopSettings
@@ -21,13 +23,16 @@ from masker.training.task import RowsTask
 LEAST = 3  # times that a word has been seen, to have an embedding
 # AC-MLM trains for 20 epochs and keeps the best on dev; on Yelp that is one of the first three
 SETTINGS = LoopSettings(epochs=3.0, batch_size=128, lr=3e-3, weight_decay=0.0, clip=3.0, patience=None)
+Vectors = Callable[[Sequence[str]], np.ndarray]  # words -> their embeddings [n, E]
 
 
 class Network(nn.Module):
-    def __init__(self, words: int, domains: int) -> None:
+    """`vectors` are the embeddings of words; they are not learnt."""
+
+    def __init__(self, vectors: Tensor, domains: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(words, EMBEDDING)
-        self.lstm = nn.LSTM(EMBEDDING, HIDDEN, batch_first=True, bidirectional=True)
+        self.embedding = nn.Embedding.from_pretrained(vectors)
+        self.lstm = nn.LSTM(vectors.shape[1], HIDDEN, batch_first=True, bidirectional=True)
         self.attention = nn.Sequential(nn.Linear(HIDDEN, BETWEEN), nn.ReLU(), nn.Linear(BETWEEN, 1))
         self.out = nn.Linear(HIDDEN, domains)
 
@@ -42,8 +47,16 @@ class Network(nn.Module):
         return scores
 
 
+def vectors_of(model: Path) -> Vectors:
+    """The embeddings that the masked LM in a folder has for the first pieces of words."""
+    found = load(model)
+    table = found.mlm.get_input_embeddings().weight.detach().numpy()
+    return lambda words: table[[found.vocabulary.chunk(word, spaced=True)[0][2][0] for word in words]]
+
+
 def fit_classifier(
     corpora: Mapping[str, Sequence[str]],
+    vectors: Vectors,
     *,
     settings: LoopSettings = SETTINGS,
     report: Report = lambda _: None,
@@ -54,7 +67,8 @@ def fit_classifier(
     words = sorted(word for word, count in counts.items() if count >= LEAST)
     classifier = AttentionClassifier(tuple(corpora), words, {})
     torch.manual_seed(settings.seed)
-    network = Network(len(words) + 1, len(corpora))
+    known = torch.from_numpy(vectors(words))
+    network = Network(torch.cat([torch.zeros_like(known[:1]), known]), len(corpora))  # UNKNOWN comes first
     ids, lengths, labels = _rows(classifier, [train for train, _ in parts])
     held = _rows(classifier, [aside for _, aside in parts])
     size = labels.bincount(minlength=len(parts))

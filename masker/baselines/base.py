@@ -19,7 +19,8 @@ _CLASSES = {
     "acmlm-frequency": "masker.baselines.selectors:FrequencyRatio",
     "acmlm-attention": "masker.baselines.selectors:AttentionBased",
     "acmlm-fusion": "masker.baselines.selectors:Fusion",
-    "delete-retrieve": "masker.baselines.retrieval:Retrieval",
+    "delete-template": "masker.baselines.retrieval:Retrieval",
+    "delete-retrieve": "masker.baselines.rewriting:RetrievalAndGenerator",
 }
 NAMES = tuple(_CLASSES)
 

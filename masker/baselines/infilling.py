@@ -1,8 +1,8 @@
 """AC-MLM without its classifier phase: the words that a selector finds are masked and filled by the target domain.
 
-The masked LM is Masker's own, one for both domains, and it is padded: words that stand together become n_p masks, more
-where they have more pieces, any number of which may stay empty; AC-MLM has as many masks as there were pieces. All
-masks are filled at once, each with its best piece, as there.
+The masked LM is Masker's own, one for both domains, and it is padded: words that stand together become n_p masks. As
+AC-MLM has one mask for every piece, as many of them are filled as there were pieces, the first ones, and the others
+stay empty. All masks are filled at once, each with its best piece, as there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -62,9 +62,11 @@ class MaskAndInfill:
         return spans
 
     def _fill(self, rows: Sequence[tuple[Text, Sequence[Span]]]) -> list[list[tuple[list[int], float]]]:
-        """The pieces of every span of texts, without [PAD]s, and their log-likelihood."""
+        """As many pieces for every span of texts as it has, n_p at most, and their log-likelihood."""
         frame, target = self.task.frame, self.task.target
-        bias = target.runtime.to_device(np.where(self.task.allowed(), 0.0, -np.inf).astype(np.float32))
+        allowed = self.task.allowed()
+        allowed[frame.pad] = False
+        bias = target.runtime.to_device(np.where(allowed, 0.0, -np.inf).astype(np.float32))
         lengths = [len(text.pieces[: self.task.window]) + frame.n_p * len(spans) + 3 for text, spans in rows]
         answers: list[list[tuple[list[int], float]]] = [[] for _ in rows]
         for batch in by_length(lengths, self.task.batch_tokens):
@@ -73,10 +75,11 @@ class MaskAndInfill:
             said = target.runtime(masked.with_domain(target.token), masked.attention, masked.slots, asked, bias)
             best, log_p = to_numpy(said.best)[:, :, 0], to_numpy(said.best_log_p)[:, :, 0]
             for row, k in enumerate(batch.tolist()):
-                for s in range(len(rows[k][1])):
-                    slots = slice(s * frame.n_p, (s + 1) * frame.n_p)
-                    pieces = [piece for piece in best[row, slots].tolist() if piece != frame.pad]
-                    answers[k].append((pieces, float(log_p[row, slots].sum())))
+                text, spans = rows[k]
+                for s, span in enumerate(spans):
+                    size = min(text.bounds[span.stop] - text.bounds[span.start], frame.n_p)
+                    slots = slice(s * frame.n_p, s * frame.n_p + size)
+                    answers[k].append((best[row, slots].tolist(), float(log_p[row, slots].sum())))
         return answers
 
     def _mask(self, rows: Sequence[tuple[Text, Sequence[Span]]]) -> Masked:

@@ -15,6 +15,8 @@ import numpy as np
 
 from masker.baselines.base import Baseline, words_of
 from masker.baselines.markers import Markers, Slot
+from masker.core.segments import Passage
+from masker.core.spans import protected_words
 from masker.core.text import is_punctuation
 from masker.training.progress import Report
 
@@ -40,15 +42,15 @@ class Index:
             for word, places in postings.items()
         }
 
-    def nearest(self, words: Sequence[str]) -> Sequence[str]:
-        """The markers of the sentence most like these words; none if no sentence has one of them."""
+    def nearest(self, words: Sequence[str], most: int = 1) -> list[Sequence[str]]:
+        """The markers of the sentences most like these words, at most so many; none if no sentence has one of them."""
         found = np.zeros(len(self.contents))
         for word, count in Counter(words).items():
             if word in self._postings:
                 rows, weights = self._postings[word]
                 found[rows] += count * self._idf[word] * weights
-        best = int(found.argmax()) if len(found) else -1
-        return self.markers[best] if best >= 0 and found[best] > 0 else ()
+        best = np.argsort(-found, kind="stable")[:most]
+        return [self.markers[k] for k in best.tolist() if found[k] > 0]
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Retrieval(Baseline):
         markers = Markers.fit(corpora)
         indexes = {}
         for domain, lines in corpora.items():
-            texts = map(_without_end, map(words_of, dict.fromkeys(lines)))
+            texts = map(without_end, map(words_of, dict.fromkeys(lines)))
             parts = [split(words, markers.find(words, domain)) for words in texts]
             kept = [(content, found) for content, found in parts if found]
             indexes[domain] = Index([content for content, _ in kept], [found for _, found in kept])
@@ -87,7 +89,7 @@ class Retrieval(Baseline):
         return cls(markers, indexes)
 
 
-def _without_end(words: list[str]) -> list[str]:
+def without_end(words: list[str]) -> list[str]:
     """Without the final mark, which no edit touches."""
     return words[:-1] if words and all(map(is_punctuation, words[-1])) else words
 
@@ -96,3 +98,24 @@ def split(words: Sequence[str], slots: Sequence[Slot]) -> tuple[list[str], list[
     """The words outside of slots, and what is in each slot."""
     inside = {i for start, stop in slots for i in range(start, stop)}
     return [word for i, word in enumerate(words) if i not in inside], [" ".join(words[a:b]) for a, b in slots]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a passage is rewritten from: its words without the final mark, the places of those markers that may go, and
+    the words outside of them; `fixed` are words of the whole text that must stay.
+    """
+
+    words: Sequence[str]
+    places: Sequence[Slot]
+    content: Sequence[str]
+    fixed: Sequence[bool]
+
+
+def parts_of(p: Passage, markers: Markers, domain: str) -> Parts:
+    fixed = protected_words(p.text, p.keep)
+    words = [p.text.word(i).lower() for i in range(p.words.start, p.words.stop)]
+    words = words[:-1] if words and fixed[p.words.stop - 1] else words  # before a final mark
+    slots = markers.find(words, domain)
+    free = [(a, b) for a, b in slots if not any(fixed[a + p.words.start : b + p.words.start])]
+    return Parts(words, free, split(words, free)[0], fixed)

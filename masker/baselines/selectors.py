@@ -1,8 +1,6 @@
-"""Which words AC-MLM masks (Wu et al. 2019, "Mask and Infill"): by frequency, by attention, by both.
+"""Which words AC-MLM masks (Wu et al. 2019, "Mask and Infill"): by frequency, by attention, by both."""
 
-Where nothing is salient, AC-MLM's frequency ratio masks a word at random; here the text stays as it is.
-"""
-
+import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +28,7 @@ class Selector(Baseline):
 
 @dataclass(frozen=True)
 class FrequencyRatio(Selector):
-    """The markers by salience: above 15, and of these the 7,000 most salient."""
+    """The markers by salience: above 15, and of these the 7,000 most salient. Without any, a word at random."""
 
     markers: Markers
 
@@ -39,7 +37,7 @@ class FrequencyRatio(Selector):
         return cls(Markers.fit(corpora))
 
     def select(self, words: Sequence[str], domain: str) -> set[int]:
-        return _inside(self.markers.find(words, domain))
+        return _inside(self.markers.find(words, domain)) or _any(words)
 
     def save(self, folder: Path) -> None:
         self.markers.save(folder)
@@ -57,7 +55,7 @@ class AttentionBased(Selector):
 
     @classmethod
     def fit(cls, corpora: Mapping[str, Sequence[str]], *, seed: int, report: Report, beside: Path) -> "AttentionBased":
-        return cls(_classifier(corpora, seed, report))
+        return cls(_classifier(corpora, seed, report, beside.parent))
 
     def select(self, words: Sequence[str], domain: str) -> set[int]:
         if not words:
@@ -86,7 +84,7 @@ class Fusion(Selector):
     def fit(cls, corpora: Mapping[str, Sequence[str]], *, seed: int, report: Report, beside: Path) -> "Fusion":
         attention = beside / "acmlm-attention"  # if it is there, its classifier has learnt the same
         there = domains_of(attention) == list(corpora)
-        classifier = AttentionClassifier.load(attention) if there else _classifier(corpora, seed, report)
+        classifier = AttentionClassifier.load(attention) if there else _classifier(corpora, seed, report, beside.parent)
         found = {}
         for domain, known in Markers.fit(corpora, above=RESCORED, at_most=CANDIDATES).salience.items():
             scores = {gram: ratio * classifier.confidence(gram.split(), domain) for gram, ratio in known.items()}
@@ -110,12 +108,19 @@ class Fusion(Selector):
         return cls(Markers.load(folder), AttentionBased.load(folder))
 
 
-def _classifier(corpora: Mapping[str, Sequence[str]], seed: int, report: Report) -> AttentionClassifier:
+def _classifier(corpora: Mapping[str, Sequence[str]], seed: int, report: Report, model: Path) -> AttentionClassifier:
     try:
-        from masker.baselines.attention_training import SETTINGS, fit_classifier
+        from masker.baselines.attention_training import SETTINGS, fit_classifier, vectors_of
     except ImportError as error:
         raise missing("train", "fitting an attention classifier") from error
-    return fit_classifier(corpora, settings=replace(SETTINGS, seed=seed), report=report)
+    return fit_classifier(corpora, vectors_of(model), settings=replace(SETTINGS, seed=seed), report=report)
+
+
+def _any(words: Sequence[str]) -> set[int]:
+    """A word at random, no mark; the same one whenever a text comes."""
+    spoken = [i for i, word in enumerate(words) if any(map(str.isalnum, word))]
+    drawn = int.from_bytes(hashlib.sha256(" ".join(words).encode()).digest())
+    return {spoken[drawn % len(spoken)]} if spoken else set()
 
 
 def _inside(slots: Sequence[Slot]) -> set[int]:

@@ -1,28 +1,27 @@
-"""Delete and retrieve, without the generator: what Li et al. 2018 call TemplateBased.
+"""Delete and retrieve without a generator: what Li et al. 2018 call TemplateBased.
 
 The markers of a text are deleted, the sentence of the target domain with the most similar rest is retrieved, and its
 markers are put where those of the text were, the first in the place of the first. Of more of them than places the rest
-goes before the final mark; places without one stay empty. In DeleteAndRetrieve, the row of the paper's table, a network
-that was trained for it writes a sentence out of the same two parts instead; none is trained here.
+goes before the final mark; places without one stay empty.
 """
 
 from collections.abc import Sequence
 
 from masker.baselines.base import words_of
 from masker.baselines.markers import Slot
-from masker.baselines.retrieval import Retrieval, split
+from masker.baselines.retrieval import Retrieval, parts_of
 from masker.core.candidates import placed
 from masker.core.edits import Edit, Rewrite, apply_edits, disjoint
 from masker.core.runtime import Pending
 from masker.core.segments import Passage, Unit, passages
-from masker.core.spans import Span, protected_words
+from masker.core.spans import Span
 from masker.core.task import Task
 
 
-class DeleteRetrieve:
+class Template:
     """The template of a text, filled with the markers of another; `unit` is what is looked at as one."""
 
-    name = "delete-retrieve"
+    name = "delete-template"
     chunk = 256
     prefetch = 0
 
@@ -40,19 +39,15 @@ class DeleteRetrieve:
         return Rewrite(text, apply_edits(text, edits), task.from_, task.to, edits, reason=None if edits else none)
 
     def _edits(self, p: Passage) -> list[Edit]:
-        text, fixed = p.text, protected_words(p.text, p.keep)
-        words = [text.word(i).lower() for i in range(p.words.start, p.words.stop)]
-        end = len(words) - 1 if words and fixed[p.words.stop - 1] else len(words)  # before a final mark
-        slots = self.retrieval.markers.find(words[:end], self.task.from_ or "")
-        free = [(a, b) for a, b in slots if not any(fixed[a + p.words.start : b + p.words.start])]
-        content, _ = split(words[:end], free)
-        new = self.retrieval.indexes[self.task.to].nearest(content)
+        parts = parts_of(p, self.retrieval.markers, self.task.from_ or "")
+        new = next(iter(self.retrieval.indexes[self.task.to].nearest(parts.content)), None)
         if not new:
             return []
         edits = []
-        for (start, stop), infill in _filled(free, new, end):
-            if r := placed(self.task, text, Span(start + p.words.start, stop + p.words.start), infill, fixed):
-                edits.append(Edit(r.start + p.offset, r.end + p.offset, text.source[r.start : r.end], r.new, 1.0))
+        for (start, stop), infill in _filled(parts.places, new, len(parts.words)):
+            span = Span(start + p.words.start, stop + p.words.start)
+            if r := placed(self.task, p.text, span, infill, parts.fixed):
+                edits.append(Edit(r.start + p.offset, r.end + p.offset, p.text.source[r.start : r.end], r.new, 1.0))
         return edits
 
 

@@ -18,7 +18,7 @@ Baseline = Annotated[
         "--baseline",
         metavar="NAME",
         help="Instead, fit what the paper compares with into the model in --out, or a copy of the base: "
-        "acmlm-frequency, acmlm-attention, acmlm-fusion or delete-retrieve; repeat.",
+        "acmlm-frequency, acmlm-attention, acmlm-fusion, delete-template or delete-retrieve; repeat.",
     ),
 ]
 

@@ -26,6 +26,16 @@ def common_subsequence(a: Sequence[Hashable], b: Sequence[Hashable], *, forward:
     return [*((k, k) for k in range(begin)), *found, *((n + k, m + k) for k in range(tail))]
 
 
+def differences(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Where `a` and `b` differ, between the items that they have in common: from and up to in `a`, and in `b`."""
+    found, i, j = list[tuple[tuple[int, int], tuple[int, int]]](), 0, 0
+    for k, m in [*common_subsequence(a, b, forward=True), (len(a), len(b))]:
+        if i < k or j < m:
+            found.append(((i, k), (j, m)))
+        i, j = k + 1, m + 1
+    return found
+
+
 def _backwards(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
     """By the bit-parallel table (Hyyrö 2004): a row of it is one integer, a few operations for a whole sequence."""
     where: dict[Hashable, int] = {}

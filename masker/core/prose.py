@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from masker.core.alignment import common_subsequence
+from masker.core.alignment import differences
 from masker.core.edits import Edit, Rewrite, compose
 from masker.core.protection import STANDARD
 from masker.core.segments import sentence_ends
@@ -78,10 +78,4 @@ def _capitalised(text: Text, words: Sequence[str]) -> list[str]:
 def _holes(old: Sequence[str], new: Sequence[str]) -> list[tuple[Span, list[str]]]:
     """Words that go, and those that come in their place, between words that stay."""
     one, other = ([_QUOTES.get(word, word).translate(_STRAIGHT).lower() for word in words] for words in (old, new))
-    same = common_subsequence(one, other, forward=True)
-    holes, i, j = list[tuple[Span, list[str]]](), 0, 0
-    for a, b in [*same, (len(old), len(new))]:
-        if i < a or j < b:
-            holes.append((Span(i, a), list(new[j:b])))
-        i, j = a + 1, b + 1
-    return holes
+    return [(Span(*gone), list(new[slice(*come)])) for gone, come in differences(one, other)]

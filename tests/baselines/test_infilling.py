@@ -45,21 +45,25 @@ def test_only_chosen_words_change(task: Task) -> None:
     assert len(rewrite.edits) == 2
 
 
-def test_all_masks_of_a_text_are_filled_at_once(task: Task) -> None:
-    spans = [Span(3, 4), Span(8, 9)]
+def test_all_masks_of_a_text_are_filled_at_once_with_as_many_pieces_as_there_were(task: Task) -> None:
+    spans = [Span(3, 5), Span(8, 9)]
     text = task.vocabulary.read(TEXT)
+    sizes = [text.bounds[span.stop] - text.bounds[span.start] for span in spans]
     (answers,) = editor(task)._fill([(text, spans)])
     flat = np.array(text.pieces)
-    starts, widths = np.array([[3, 8]]), np.array([[1, 1]])
+    starts, widths = np.array([[text.bounds[span.start] for span in spans]]), np.array([sizes])
     masked = mask_spans(flat, np.array([0]), np.array([len(flat)]), starts, widths, task.frame, domain=True)
-    bias = np.where(task.allowed(), 0.0, -np.inf).astype(np.float32)
+    allowed = task.allowed()
+    allowed[task.frame.pad] = False
+    bias = np.where(allowed, 0.0, -np.inf).astype(np.float32)
     put = task.target.runtime.to_device
     said = task.target.runtime(
         put(masked.with_domain(task.target.token)), put(masked.attention), put(masked.slots),
-        put(masked.targets[:, :, None]), put(bias),
+        put(masked.targets.clip(0)[:, :, None]), put(bias),
     )  # fmt: skip
     best = said.best[0, :, 0].reshape(2, -1).tolist()
-    assert [pieces for pieces, _ in answers] == [[p for p in row if p != task.frame.pad] for row in best]
+    assert [pieces for pieces, _ in answers] == [row[:size] for row, size in zip(best, sizes, strict=True)]
+    assert task.frame.pad not in {piece for row in best for piece in row}
 
 
 def test_texts_do_not_mind_their_company(task: Task) -> None:

@@ -1,4 +1,4 @@
-"""Delete and retrieve: what is found, and how it is put in."""
+"""Delete and retrieve: what is found, and how the template puts it in."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from conftest import make_model, make_task
 from masker.baselines.base import fit_baseline, load_baseline
 from masker.baselines.markers import Markers
 from masker.baselines.retrieval import Index, Retrieval
-from masker.baselines.template import DeleteRetrieve, _filled
+from masker.baselines.template import Template, _filled
 from masker.core.edits import apply_edits
 from masker.errors import MaskerError
 
@@ -20,23 +20,24 @@ INDEX = Index(
 
 
 @pytest.fixture(scope="module")
-def editor() -> DeleteRetrieve:
-    return DeleteRetrieve(make_task(make_model("bert")), Retrieval(MARKERS, {"positive": INDEX}))
+def editor() -> Template:
+    return Template(make_task(make_model("bert")), Retrieval(MARKERS, {"positive": INDEX}))
 
 
 def test_rare_words_count_more() -> None:
-    assert INDEX.nearest(["the", "was", "paris"]) == ["the best"]
-    assert INDEX.nearest(["the", "food"]) == ["great"]
-    assert INDEX.nearest(["nothing"]) == ()
+    assert INDEX.nearest(["the", "was", "paris"]) == [["the best"]]
+    assert INDEX.nearest(["the", "food"]) == [["great"]]
+    assert INDEX.nearest(["the", "food"], 5) == [["great"], ["the best", "great"]]
+    assert INDEX.nearest(["nothing"]) == []
 
 
-def test_markers_are_put_where_those_of_the_text_were(editor: DeleteRetrieve) -> None:
+def test_markers_are_put_where_those_of_the_text_were(editor: Template) -> None:
     (rewrite,) = editor.begin(["The food was terrible ."])()
     assert rewrite.text == "The food was great ."
     assert apply_edits(rewrite.source, rewrite.edits) == rewrite.text
 
 
-def test_too_many_markers_go_before_the_final_mark_and_too_few_leave_holes(editor: DeleteRetrieve) -> None:
+def test_too_many_markers_go_before_the_final_mark_and_too_few_leave_holes(editor: Template) -> None:
     texts = ["terrible staff here .", "the food was terrible and so rude .", "nothing .", ""]
     more, fewer, none, empty = editor.begin(texts)()
     assert more.text == "the best staff here great ."
@@ -54,11 +55,11 @@ def test_places_that_touch_are_one() -> None:
 
 def test_it_is_fitted_into_a_folder_and_comes_back(tmp_path: Path) -> None:
     corpora = {"a": ["it was awful today ."] * 20, "b": ["it was lovely today ."] * 20 + ["we met"]}
-    fit_baseline("delete-retrieve", corpora, tmp_path)
-    again = load_baseline("delete-retrieve", tmp_path)
-    assert again.indexes["b"].nearest(["it"]) == ["was lovely today"] or again.indexes["b"].markers
+    fit_baseline("delete-template", corpora, tmp_path)
+    again = load_baseline("delete-template", tmp_path)
+    assert again.indexes["b"].nearest(["it"]) == [["was lovely today"]] or again.indexes["b"].markers
     assert again.markers.salience["a"]["awful"] == 21
     with pytest.raises(MaskerError, match="did you mean 'delete-retrieve'"):
         fit_baseline("delete-retrive", corpora, tmp_path)
     with pytest.raises(MaskerError, match="two or more"):
-        fit_baseline("delete-retrieve", {"a": corpora["a"]}, tmp_path)
+        fit_baseline("delete-template", {"a": corpora["a"]}, tmp_path)

@@ -22,7 +22,15 @@ ATTENTION = AttentionBased(Looks())  # type: ignore[arg-type]
 
 def test_frequency_takes_all_words_of_the_markers() -> None:
     assert FrequencyRatio(MARKERS).select(["the", "food", "was", "so", "bad", "."], "a") == {3, 4}
-    assert FrequencyRatio(MARKERS).select(["nothing", "here"], "a") == set()
+
+
+def test_frequency_takes_a_word_at_random_where_nothing_is_salient() -> None:
+    selector = FrequencyRatio(MARKERS)
+    texts = [["nothing", "here", f"{k}", "."] for k in range(40)]
+    chosen = [selector.select(words, "a") for words in texts]
+    assert {next(iter(one)) for one in chosen} == {0, 1, 2}  # all but the mark
+    assert chosen == [selector.select(words, "a") for words in texts]
+    assert selector.select(["..."], "a") == selector.select([], "a") == set()
 
 
 def test_attention_takes_what_is_looked_at_more_than_on_average() -> None:

@@ -28,23 +28,23 @@ def test_baselines_are_fitted_into_a_copy_of_the_base(
     masker: Cli, domains: list[str], model_folder: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "model"
-    names = ("acmlm-frequency", "delete-retrieve")
+    names = ("acmlm-frequency", "delete-template")
     named = [part for name in names for part in ("--baseline", name)]
     said = masker("fit", *domains, "--base", model_folder, "--out", out, *named)
     assert "masker edit --method acmlm-frequency" in said.err
     loaded = Masker.from_pretrained(out, device="cpu")
-    assert loaded.edit(TEXT, to="positive", method="delete-retrieve").text != TEXT
-    explained = loaded.explain(TEXT, to="positive", method="delete-retrieve").rewrite
-    assert explained == loaded.edit(TEXT, to="positive", method="delete-retrieve")
+    assert loaded.edit(TEXT, to="positive", method="delete-template").text != TEXT
+    explained = loaded.explain(TEXT, to="positive", method="delete-template").rewrite
+    assert explained == loaded.edit(TEXT, to="positive", method="delete-template")
     assert loaded.edit(TEXT, to="positive", method="acmlm-frequency").method == "acmlm-frequency"
     edited = masker(
-        "edit", "--model", out, "--to", "positive", "--method", "delete-retrieve", stdin=f"{TEXT}\n".encode()
+        "edit", "--model", out, "--to", "positive", "--method", "delete-template", stdin=f"{TEXT}\n".encode()
     )
     assert b"terrible" not in edited.out
     with pytest.raises(MaskerError, match="no acmlm-fusion; fit it"):
         loaded.edit(TEXT, to="positive", method="acmlm-fusion")
     with pytest.raises(MaskerError, match="`min_score` belongs to"):
-        loaded.edit(TEXT, to="positive", method="delete-retrieve", min_score=0.5)
+        loaded.edit(TEXT, to="positive", method="delete-template", min_score=0.5)
 
 
 def test_what_cannot_be_fitted_is_said_before_anything_is_written(

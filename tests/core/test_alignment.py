@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masker.core.alignment import common_subsequence
+from masker.core.alignment import common_subsequence, differences
 
 LETTERS = st.lists(st.sampled_from("abc"), max_size=9)
 
@@ -62,3 +62,15 @@ def test_forward_is_what_is_found_reading_forwards(a: list[str], b: list[str]) -
 def test_ties(a: str, b: str, backward: list[tuple[int, int]], forward: list[tuple[int, int]]) -> None:
     assert common_subsequence(a, b) == backward
     assert common_subsequence(a, b, forward=True) == forward
+
+
+@given(LETTERS, LETTERS)
+def test_differences_are_all_that_is_not_common(a: list[str], b: list[str]) -> None:
+    found = differences(a, b)
+    made = list(a)
+    for (start, stop), (first, end) in reversed(found):
+        made[start:stop] = b[first:end]
+    assert made == b
+    same = len(common_subsequence(a, b))
+    assert sum(stop - start for (start, stop), _ in found) == len(a) - same
+    assert all(gone[1] < after[0] for (gone, _), (after, _) in pairwise(found))  # something stays between two
