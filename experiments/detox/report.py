@@ -44,7 +44,7 @@ def score(
 
 def reasons(rewrites: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Why texts came out as they went in, and how often."""
-    said = (r["reason"].partition(" (")[0] for r in rewrites if not r["edits"])
+    said = (r["reason"].partition(" (")[0] for r in rewrites if r.get("reason"))
     return dict(Counter(said).most_common())
 
 

@@ -23,7 +23,10 @@ judge transformer --base minilm
 if [ ! -e $here/predictions/masker.jsonl.xz ]; then
   mkdir -p $here/predictions
   masker edit "$data/detox/test.toxic.txt.gz" --to civil --format jsonl --out $lines/masker.jsonl --workers 0
-  xz -9 -c $lines/masker.jsonl >$here/predictions/masker.jsonl.xz
+  python -c 'import json, sys
+for line in sys.stdin:  # what each edit was is not kept
+    print(json.dumps({key: value for key, value in json.loads(line).items() if key not in ("source", "from", "to", "edits")}))
+' <$lines/masker.jsonl | xz -9 >$here/predictions/masker.jsonl.xz
 fi
 
 # 4. results.json and RESULTS.md
