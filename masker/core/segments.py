@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from masker.core.spans import Span
 from masker.core.task import Range, Task
-from masker.core.text import Text, ends_sentence, is_punctuation
+from masker.core.text import Text, ends_sentence, has_end, is_punctuation
 from masker.core.unspaced import is_tight
 from masker.core.vocabulary import Vocabulary
 
@@ -75,6 +75,8 @@ def split(text: Text, keep: Sequence[Range], unit: Unit) -> Iterator[Span]:
 
 def sentence_ends(text: Text, keep: Sequence[Range] = ()) -> Iterator[int]:
     """The words before which a new sentence begins. A mark after a mark belongs to the sentence before."""
+    if not text.words or not has_end(text.source, text.words[-1].start):
+        return
     cased = any(map(str.isupper, text.source))
     spoken = False  # whether the sentence has a word yet
     for i in range(1, len(text.words)):

@@ -38,6 +38,11 @@ def ends_sentence(word: str) -> bool:
     return bool(_ENDS.fullmatch(word))
 
 
+def has_end(source: str, stop: int) -> bool:
+    """Whether something that a sentence may end with, a mark or a new line, is among the first `stop` characters."""
+    return bool(_ENDS.search(source, 0, stop)) or "\n" in source
+
+
 def is_clitic(word: str) -> bool:
     """`'s`, `'m`, `n't` and their like: written onto the word before, or apart in space-tokenised text."""
     return bool(_CLITIC.fullmatch(word))

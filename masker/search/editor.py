@@ -10,7 +10,7 @@ source domain, and it is found with the first one in place.
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby, islice
 
 import numpy as np
 
@@ -123,16 +123,19 @@ class SearchEditor:
         if lexicon.full:
             lexicon.clear()
             self._spelling.forget()
-        segments = []
-        for number, source in enumerate(sources):
-            for p in passages(self.task, source, self.unit):
-                ids = np.array(lexicon.ids(p.text.word(i).lower() for i in range(*p.words)))
-                segments.append(Segment(number, p.text, p.words, ids, np.zeros(2), keep=p.keep, offset=p.offset))
+        segments = [
+            Segment(number, p.text, p.words, np.zeros(0, np.int64), np.zeros(2), keep=p.keep, offset=p.offset)
+            for number, source in enumerate(sources)
+            for p in passages(self.task, source, self.unit)
+        ]
         if segments:
+            words = [[p.text.word(i).lower() for i in range(*p.words)] for p in segments]
+            flat = iter(lexicon.ids(chain.from_iterable(words)))
+            rows = [list(islice(flat, len(of_segment))) for of_segment in words]
             in_encoder = self.style.of_encoder([segment.pieces for segment in segments])
-            in_words = self.style.of_words(padded([segment.ids.tolist() for segment in segments], 0)[0])
-            for segment, *log_p in zip(segments, in_encoder.tolist(), in_words.tolist(), strict=True):
-                segment.log_p = np.array(log_p)
+            log_p = np.stack([in_encoder, self.style.of_words(padded(rows, 0)[0])], 1)
+            for segment, row, both in zip(segments, rows, log_p, strict=True):
+                segment.ids, segment.log_p = np.array(row), both
         for _, of_text in groupby(segments, key=lambda segment: segment.number):
             self._choose([*of_text])
         return segments

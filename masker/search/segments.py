@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +16,7 @@ from masker.core.text import Text, is_punctuation
 from masker.search.edited import Patch
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """An infill for some words of a text, with the log-likelihoods L1 and L3 of it, L2 and L4 of the words."""
 
     span: Span
