@@ -9,7 +9,7 @@ from masker.core.batching import padded
 from masker.core.spans import Span
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
-from masker.search.keys import row_keys
+from masker.search.keys import row_keys, within
 from masker.search.ranking import bound, doubles, f_score, matches, rank
 from masker.search.segments import Draft, Part, Segment
 
@@ -71,7 +71,8 @@ class Bases:
         self.place[np.arange(len(pairs)), self.old] = self.lengths
         self.removed = _dense(np.where(self.place[:, :-1] < 0, self.source, 0))
         self.added = _dense(np.where((self.homes < 0) & (inside > 0), self.rows, 0))
-        self.shared = self.old - (self.removed > 0).sum(1) + matches(self.removed, self.added)
+        self.gone = (self.removed > 0).sum(1)
+        self.shared = self.old - self.gone + matches(self.removed, self.added)
         edits = max(len(draft.parts) if draft else 1 for draft in drafts)
         self.taken = np.full((len(pairs), edits, 2), -1)  # of every part the first word, and the next that is free
         for k, (segment, draft) in enumerate(pairs):
@@ -96,7 +97,7 @@ class Bases:
         removed = np.concatenate([self.removed[base], np.where(word < stop[:, None], mine, 0)], 1)
         added = np.concatenate([self.added[base], c.words], 1)
         old = self.old[base]
-        shared = old - (removed > 0).sum(1) + matches(removed, added)
+        shared = old - self.gone[base] - (stop - start) + matches(removed, added)
         return f_score(shared, self.lengths[base] + c.count - (stop - start), old, lost)
 
     def spliced(self, base: np.ndarray, c: Candidates) -> np.ndarray:
@@ -153,21 +154,21 @@ class Spread:
 
 def spread(
     bases: Bases, base: np.ndarray, c: Candidates, style: StyleClassifiers, s: SearchSettings, *, most: int,
-    bar: np.ndarray, worth: np.ndarray | None = None,
+    bar: np.ndarray, ordered: bool = False,
 ) -> Spread:  # fmt: skip
     """The drafts that candidates make of bases: up to `most` of a segment, all different, that can be worth more than
-    its `bar`. Which of more are taken is said by `worth`; without, by what they are worth at most.
+    its `bar`. The first of more are taken, by segment, if they are `ordered`; else those that are worth most, at most.
     """
-    possible = (c.count >= 0) & bases.have_room(base, c)
-    if worth is None:
-        chosen = np.flatnonzero(possible)
-    else:  # the rest need not be compared with anything
-        chosen = grouped(bases.number[base], worth, possible, int(SPARE * most))
-    base, c = base[chosen], c.take(chosen)
+    possible = np.flatnonzero((c.count >= 0) & bases.have_room(base, c))
+    base, c = base[possible], c.take(possible)
     similarity, likelihood = bases.similarity(base, c, s.lost), bases.likelihood[base] + c.target_log_p
     best = bound(s, likelihood, similarity)
     number = bases.number[base]
-    order = grouped(number, best if worth is None else worth[chosen], best > bar[number], int(SPARE * most))
+    if ordered:
+        order = np.flatnonzero(best > bar[number])
+        order = order[leading(number[order], int(SPARE * most))]
+    else:
+        order = grouped(number, best, best > bar[number], int(SPARE * most))
     rows = bases.spliced(base[order], c.take(order))
     fresh = _fresh(bases, number[order], rows, style)
     order, rows = order[fresh], rows[fresh]
@@ -202,8 +203,8 @@ def together(bases: Bases, fresh: Candidates, known: Candidates, most: int) -> t
 def grouped(group: np.ndarray, worth: np.ndarray, allowed: np.ndarray, most: int) -> np.ndarray:
     """Indices by group, the worthiest first: up to `most` of those that are allowed in each."""
     chosen = np.flatnonzero(allowed)
-    order = chosen[np.lexsort((-worth[chosen], group[chosen]))]
-    return np.asarray(order[leading(group[order], most)])
+    chosen = chosen[np.argsort(group[chosen], kind="stable")]  # mostly they are in order
+    return np.asarray(chosen[within(group[chosen], -worth[chosen], most=most)])
 
 
 def leading(group: np.ndarray, most: int) -> np.ndarray:
@@ -241,7 +242,7 @@ def _spliced(
 def _dense(rows: np.ndarray) -> np.ndarray:
     """Rows without the 0s between other elements, as narrow as can be."""
     order = np.argsort(rows == 0, axis=1, kind="stable")
-    return np.asarray(np.take_along_axis(rows, order, 1)[:, : max(1, int((rows > 0).sum(1).max(initial=0)))])
+    return np.asarray(np.take_along_axis(rows, order, 1)[:, : int((rows > 0).sum(1).max(initial=0))])
 
 
 def _by_span(part: Part) -> Span:

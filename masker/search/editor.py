@@ -27,7 +27,7 @@ from masker.search.asking import Asked, ask, ask_in_context
 from masker.search.classifiers import StyleClassifiers
 from masker.search.collecting import uncollected
 from masker.search.confidence import choose
-from masker.search.drafts import Bases, Candidates, grouped, spread, together
+from masker.search.drafts import SPARE, Bases, Candidates, grouped, leading, spread, together
 from masker.search.infilling import Alive
 from masker.search.pool import Spelling
 from masker.search.race import MARGIN, Race, decide, races_of, settle
@@ -159,11 +159,12 @@ class SearchEditor:
         """
         found = asked.candidates(asked.infiller.pool(), self._spelling)
         worth, most = self._promise(bases, found), JUDGED if known is None else FRESH
-        few = grouped(found.base, worth, found.count >= 0, most)
+        spare = grouped(found.base, worth, found.count >= 0, int(SPARE * most))
+        few = spare[leading(found.base[spare], most)]
         if known is None:
-            races = self._raced(bases, found.base, found, worth)
+            races = self._raced(bases, found.base[spare], found.take(spare), ordered=True)
         else:
-            races = self._raced(bases, *together(bases, found.take(few), known, JUDGED), None)
+            races = self._raced(bases, *together(bases, found.take(few), known, JUDGED))
         refills = asked.infiller.refills(refilled, self._alive(bases, asked))
         if len(refills):
             more = asked.candidates(refills, self._spelling)
@@ -171,13 +172,13 @@ class SearchEditor:
             np.minimum.at(least, found.base[few], worth[few])
             least[np.bincount(found.base[few], minlength=len(least)) < most] = -np.inf
             more = more.take(self._promise(bases, more) > least[more.base])
-            races += self._raced(bases, more.base, more, None)
+            races += self._raced(bases, more.base, more)
             found = Candidates.of([found, more])
         return found, races
 
-    def _raced(self, bases: Bases, base: np.ndarray, c: Candidates, worth: np.ndarray | None) -> list[Race]:
+    def _raced(self, bases: Bases, base: np.ndarray, c: Candidates, *, ordered: bool = False) -> list[Race]:
         bar = self._bar(bases)
-        races = races_of(spread(bases, base, c, self.style, self.settings, most=JUDGED, bar=bar, worth=worth))
+        races = races_of(spread(bases, base, c, self.style, self.settings, most=JUDGED, bar=bar, ordered=ordered))
         self._settle(races, wanted=max(1, self.wide))
         return races
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from masker.core.surface import infill_words
 from masker.core.vocabulary import Vocabulary
-from masker.search.keys import row_keys
+from masker.search.keys import packed, row_keys, within
 from masker.search.lexicon import Lexicon
 
 _REMEMBERED = 500_000  # infills: memory stays bounded whatever is read
@@ -37,7 +37,9 @@ class Pool:
         """Every infill of a span once, where it is most likely; by their spans."""
         if not len(self):
             return self
-        order = np.lexsort((-self.target_log_p, *self.pieces.T, self.row))
+        order = np.argsort(self.row, kind="stable")
+        keys = -self.target_log_p, *packed(self.pieces)
+        order = order[within(self.row[order], *(key[order] for key in keys))]
         row, pieces = self.row[order], self.pieces[order]
         again = (row[1:] == row[:-1]) & (pieces[1:] == pieces[:-1]).all(1)
         return self.take(order[np.concatenate([[True], ~again])])
