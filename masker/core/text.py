@@ -116,6 +116,11 @@ class Text:
         return bounds
 
     @cached_property
+    def starts(self) -> list[int]:
+        """The first character of each word."""
+        return [word.start for word in self.words]
+
+    @cached_property
     def final(self) -> int | None:
         """Index of the final word if it is punctuation: the paper never touches it."""
         last = len(self.words) - 1

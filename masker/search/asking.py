@@ -74,9 +74,15 @@ def misfitting(task: Task, segment: Segment, draft: Draft, edited: Edited) -> li
     def fits(a: int, b: int) -> bool:
         old = homes[a:b]
         return (
-            not worst.isdisjoint(old) and old[0] >= 0 and old == [*range(old[0], old[0] + b - a)]
+            old[0] >= 0 and old == [*range(old[0], old[0] + b - a)]
             and bounds[b] - bounds[a] <= task.frame.n_p and not any(protected[a:b])
             and segment.has(Span(old[0], old[-1] + 1)) and not any(segment.fixed[old[0] : old[-1] + 1])
         )  # fmt: skip
 
-    return [Span(a, b) for a in range(len(homes)) for b in range(a + 1, min(a + NARROW, len(homes)) + 1) if fits(a, b)]
+    spans = {
+        Span(a, b)
+        for at, home in enumerate(homes) if home in worst
+        for a in range(max(0, at + 1 - NARROW), at + 1)
+        for b in range(at + 1, min(a + NARROW, len(homes)) + 1)
+    }  # fmt: skip
+    return [span for span in sorted(spans) if fits(*span)]

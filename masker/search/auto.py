@@ -280,6 +280,6 @@ def _asked(task: Task, one: Tried) -> list[int]:
     fixed, bounds, edited = one.segment.fixed, one.segment.text.bounds, one.edited
     homes = edited.homes
     return [
-        j for j in edited.near(REACH)
+        j for j in edited.near(REACH, range(len(fixed)))
         if not fixed[homes[j]] and bounds[homes[j] + 1] - bounds[homes[j]] <= task.frame.n_p
     ]  # fmt: skip

@@ -152,8 +152,12 @@ class Segment:
             if (at := self.known[key]) is None:
                 return False
             found.append(at)
-        draft.replacements = tuple(sorted(found, key=lambda r: (r.start, r.end)))
+        draft.replacements = tuple(sorted(found, key=_place)) if len(found) > 1 else tuple(found)
         return all(a.end < b.start for a, b in pairwise(draft.replacements))
+
+
+def _place(r: Replacement) -> Range:
+    return r.start, r.end
 
 
 def _spoken(words: str) -> str:
