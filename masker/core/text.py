@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from masker.core.unspaced import is_unspaced, stretches
 
@@ -114,6 +114,11 @@ class Text:
         for word in self.words:
             bounds.append(bounds[-1] + len(word.pieces))
         return bounds
+
+    @cached_property
+    def parts(self) -> dict[Any, Any]:
+        """What it was cut into, by what asked for it (`core.segments`): several editors read the same text."""
+        return {}
 
     @cached_property
     def starts(self) -> list[int]:

@@ -7,7 +7,6 @@ reader would rather accept something that was tried before than what was found, 
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -22,7 +21,6 @@ from masker.core.runtime import Pending
 from masker.core.spans import Span
 from masker.core.surface import Replacement
 from masker.core.task import Task
-from masker.core.text import Text
 from masker.search.coherence import REACH
 from masker.search.collecting import uncollected
 from masker.search.confidence import sentence
@@ -89,7 +87,7 @@ class AutoEditor:
             if segment.wanted:
                 by[segment.number] = search.name
         rewrites = zip(search.conclude(sources, segments), edits, by, strict=True)
-        made = [replace(_with(rewrite, good), method=name or search.name) for rewrite, good, name in rewrites]
+        made = [_with(rewrite, good).revised(method=name or search.name) for rewrite, good, name in rewrites]
         return made, segments, tried
 
     def _tried_again(
@@ -128,9 +126,10 @@ class AutoEditor:
             if one.segment.wanted and one.checks[-1].name == CRITIC:
                 rivals.setdefault(id(one.segment), []).append(one)
         for some in rivals.values():
-            best, bar = max(some, key=value), search.acceptance(some[0].segment)
-            for one in some:
-                won = one is best and value(one) > worth(*bar)
+            values, bar = [value(one) for one in some], search.acceptance(some[0].segment)
+            best = values.index(max(values))
+            for k, one in enumerate(some):
+                won = k == best and values[k] > worth(*bar)
                 one.checks[-1] = replace(one.checks[-1], bar=bar[0], passed=won)
                 found += [one] if won else []
         return found
@@ -150,6 +149,7 @@ class Tried(NamedTuple):
     edits: list[Edit]
     edited: Edited  # its text with the edits made
     words: Span  # of that, which have become of the segment
+    lower: list[str]  # these in small letters
     by: str
     checks: list[Check]
 
@@ -163,10 +163,12 @@ class Tried(NamedTuple):
 
     def worth(self) -> float:
         """Of what the critic was asked about."""
-        old, new = self.segment.words, self.words
-        words = Counter(self.segment.text.word(k).lower() for k in range(*old))
-        shared = (words & Counter(self.edited.text.word(k).lower() for k in range(*new))).total()
-        kept = f_score(np.array(shared), np.array(new.stop - new.start), np.array(old.stop - old.start), LOST)
+        old, left, shared = self.segment.words, list(self.segment.lower), 0
+        for word in self.lower:
+            if word in left:
+                left.remove(word)
+                shared += 1
+        kept = f_score(np.array(shared), np.array(len(self.lower)), np.array(old.stop - old.start), LOST)
         return worth(self.checks[-1].value, float(kept))
 
 
@@ -198,7 +200,7 @@ def _with(rewrite: Rewrite, edits: Sequence[Edit]) -> Rewrite:
     if not edits:
         return rewrite
     both = tuple(sorted([*rewrite.edits, *edits], key=lambda edit: edit.start))
-    return replace(rewrite, text=apply_edits(rewrite.source, both), edits=both, reason=None)
+    return rewrite.revised(text=apply_edits(rewrite.source, both), edits=both, reason=None)
 
 
 def inside(segment: Segment, rewrite: Rewrite) -> list[Edit]:
@@ -214,19 +216,21 @@ def _tried(search: SearchEditor, segment: Segment, edits: list[Edit], by: str) -
     grown = sum(len(r.new) - (r.end - r.start) for r in replacements)
     start, end = words[segment.words.start].start, words[segment.words.stop - 1].end
     start, end = min(start, replacements[0].start), max(end, replacements[-1].end) + grown
-    mine = [k for k, word in enumerate(edited.text.words) if start <= word.start and word.end <= end]
-    return Tried(segment, edits, edited, Span(mine[0], mine[-1] + 1) if mine else Span(0, 0), by, [])
+    text = edited.text
+    mine = [k for k, word in enumerate(text.words) if start <= word.start and word.end <= end]
+    lower = [text.word(k).lower() for k in mine]
+    return Tried(segment, edits, edited, Span(mine[0], mine[-1] + 1) if mine else Span(0, 0), lower, by, [])
 
 
 def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the words' classifier is convinced."""
-    ids = [search.style.lexicon.ids(one.edited.text.word(k).lower() for k in range(*one.words)) for one in tried]
+    ids = [search.style.lexicon.ids(one.lower) for one in tried]
     return _enough(search, "bag_of_words", search.style.of_words(padded(ids, 0)[0]))
 
 
 def _encoder(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the encoder's classifier is."""
-    pieces = [_pieces(one.edited.text, one.words) for one in tried]
+    pieces = [e.pieces[e.bounds[a] : e.bounds[b]] for _, _, e, (a, b), *_ in tried]
     return _enough(search, "encoder", search.style.of_encoder(pieces))
 
 
@@ -251,10 +255,6 @@ def _enough(search: SearchEditor, name: str, log_p: np.ndarray) -> list[Check]:
     bar = s.strength if search.critic is None else min(max(LIKELY, s.clear), s.strength)
     passed = (log_p >= np.log(bar)).tolist()
     return [Check(name, p, bar, good) for p, good in zip(np.exp(log_p).tolist(), passed, strict=True)]
-
-
-def _pieces(text: Text, words: Span) -> list[int]:
-    return text.pieces[text.bounds[words.start] : text.bounds[words.stop]]
 
 
 def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:

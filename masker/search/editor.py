@@ -112,7 +112,9 @@ class SearchEditor:
         """The rewrites of texts whose segments have drafts; those of more than `max_edits` edits do not count."""
         by_text: dict[int, list[Segment]] = {}
         for segment in segments:
-            by_text.setdefault(segment.number, []).append(replace(segment, drafts=self.allowed(segment)))
+            drafts = self.allowed(segment)
+            of_text = by_text.setdefault(segment.number, [])
+            of_text.append(segment if len(drafts) == len(segment.drafts) else replace(segment, drafts=drafts))
         return [self._rewrite(source, by_text.get(k, [])) for k, source in enumerate(sources)]
 
     # -- candidates -------------------------------------------------------------------------------------------------
@@ -129,9 +131,8 @@ class SearchEditor:
             for p in passages(self.task, source, self.unit)
         ]
         if segments:
-            words = [[p.text.word(i).lower() for i in range(*p.words)] for p in segments]
-            flat = iter(lexicon.ids(chain.from_iterable(words)))
-            rows = [list(islice(flat, len(of_segment))) for of_segment in words]
+            flat = iter(lexicon.ids(chain.from_iterable(segment.lower for segment in segments)))
+            rows = [list(islice(flat, len(segment.lower))) for segment in segments]
             in_encoder = self.style.of_encoder([segment.pieces for segment in segments])
             log_p = np.stack([in_encoder, self.style.of_words(padded(rows, 0)[0])], 1)
             for segment, row, both in zip(segments, rows, log_p, strict=True):
@@ -212,7 +213,7 @@ class SearchEditor:
             return False
         best = segment.drafts[0]
         misfits = any(lost < -MISFIT for lost, _ in best.misfits)
-        return misfits or bool(best.leftovers) or not bool(best.log_p.min() >= self.settings.enough)
+        return misfits or bool(best.leftovers) or not best.least >= self.settings.enough
 
     def _promise(self, bases: Bases, c: Candidates) -> np.ndarray:
         """What infills will probably be worth, before any classifier has read them."""
@@ -244,12 +245,12 @@ class SearchEditor:
         task, least = self.task, self.settings.min_score
         none = Rewrite(source, source, task.from_, task.to, (), () if self.top else None)
         if not segments:
-            return replace(none, reason="no words")
+            return none.revised(reason="no words")
         best = [self.chosen(segment) for segment in segments]
         edits = disjoint([edit for each in zip(segments, best, strict=True) for edit in self._edits(*each)])
         if self.top:
             options = [
-                replace(none, text=apply_edits(source, e), edits=tuple(e), alternatives=None)
+                none.revised(text=apply_edits(source, e), edits=tuple(e), alternatives=None)
                 for segment in segments
                 for draft in segment.drafts
                 if (e := self._edits(segment, draft))
@@ -257,15 +258,15 @@ class SearchEditor:
             by_text: dict[str, Rewrite] = {}
             for option in sorted(options, key=lambda option: -option.score):  # there may be two ways to the same text
                 by_text.setdefault(option.text, option)
-            none = replace(none, alternatives=tuple(by_text.values())[: self.top])
+            none = none.revised(alternatives=tuple(by_text.values())[: self.top])
         if not edits:
             worst = min(float(segment.log_p.min()) for segment in segments)
             if worst >= self.settings.enough:
-                return replace(none, reason=f"it reads as {task.to} already ({math.exp(worst):.2f})")
+                return none.revised(reason=f"it reads as {task.to} already ({math.exp(worst):.2f})")
             if any(segment.drafts and draft is None for segment, draft in zip(segments, best, strict=True)):
-                return replace(none, reason=f"a few edits cannot make it read as {task.to}")
-            return replace(none, reason=f"no edit scores above {least:g}")
-        return replace(none, text=apply_edits(source, edits), edits=tuple(edits))
+                return none.revised(reason=f"a few edits cannot make it read as {task.to}")
+            return none.revised(reason=f"no edit scores above {least:g}")
+        return none.revised(text=apply_edits(source, edits), edits=tuple(edits))
 
     def acceptance(self, segment: Segment) -> tuple[float, float]:
         """How probably a reader accepts what becomes of a segment, and how similar it is: 1 if no critic was asked."""
@@ -279,7 +280,7 @@ class SearchEditor:
         drafts = self.allowed(segment)
         for least in (max(self.settings.clear, self.settings.convinced), self.settings.convinced):
             for draft in drafts:
-                if math.exp(draft.log_p.min()) >= least:
+                if math.exp(draft.least) >= least:
                     return draft
         return None
 

@@ -46,6 +46,11 @@ class Draft:
     misfits: tuple[tuple[float, int], ...] = ()  # words that have become less likely: by how much, and which
     leftovers: tuple[int, ...] = ()  # words that still speak for the source domain, the worst first
 
+    @property
+    def least(self) -> float:
+        """What the classifier says that is less sure of it."""
+        return min(self.log_p.tolist())
+
 
 @dataclass(frozen=True)
 class Spelt:
@@ -80,6 +85,11 @@ class Segment:
     def fixed(self) -> list[bool]:
         """Which words of its text no edit may touch."""
         return protected_words(self.text, self.keep)
+
+    @cached_property
+    def lower(self) -> list[str]:
+        """Its words in small letters."""
+        return [self.text.word(k).lower() for k in range(*self.words)]
 
     @property
     def pieces(self) -> list[int]:

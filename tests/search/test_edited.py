@@ -19,7 +19,7 @@ WORDS = ["food", "was", "terrible", "the", "we", "like", "it", "."]
         st.tuples(st.integers(0, 11), st.integers(0, 2), st.sampled_from(["", "good", "not so good"])), max_size=3
     ),
 )
-def test_edited_texts_know_where_their_range(len(words))_were(words: list[str], edits: list[tuple[int, int, str]]) -> None:
+def test_edited_texts_know_where_their_old_words_were(words: list[str], edits: list[tuple[int, int, str]]) -> None:
     text, made, free = VOCABULARY.read(" ".join(words)), list[Replacement](), 0
     for start, size, new in sorted(edits):
         if free <= start < start + size <= len(words):
