@@ -88,11 +88,12 @@ class Vocabulary:
 
     def words(self, source: str, begin: int = 0, *, first: bool = True) -> list[Word]:
         """Those of a stretch of whole whitespace chunks that begins at a character, and is the `first` of its text."""
-        words: list[Word] = []
+        words, known, spaced = list[Word](), self._chunks, not first
         for m in _CHUNK.finditer(source):
-            at = begin + m.start()
-            for start, end, pieces, offsets in self.chunk(m.group(), spaced=not first or bool(words)):
+            at, chunk = begin + m.start(), m.group()
+            for start, end, pieces, offsets in known.get((chunk, spaced)) or self.chunk(chunk, spaced=spaced):
                 words.append(Word(at + start, at + end, pieces, offsets))
+            spaced = True
         return words
 
     def pieces(self, source: str) -> list[int]:

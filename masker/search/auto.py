@@ -21,10 +21,11 @@ from masker.core.runtime import Pending
 from masker.core.spans import Span
 from masker.core.surface import Replacement
 from masker.core.task import Task
+from masker.core.text import Text
 from masker.search.coherence import REACH
 from masker.search.collecting import uncollected
 from masker.search.confidence import sentence
-from masker.search.edited import Edited
+from masker.search.edited import Edited, written
 from masker.search.editor import SearchEditor
 from masker.search.ranking import f_score
 from masker.search.segments import Segment
@@ -147,7 +148,7 @@ class Tried(NamedTuple):
 
     segment: Segment
     edits: list[Edit]
-    edited: Edited  # its text with the edits made
+    text: Text  # its text with the edits made
     words: Span  # of that, which have become of the segment
     lower: list[str]  # these in small letters
     by: str
@@ -159,7 +160,7 @@ class Tried(NamedTuple):
     @property
     def key(self) -> tuple[int, str]:
         """The same for all who have written the same."""
-        return id(self.segment), self.edited.text.source
+        return id(self.segment), self.text.source
 
     def worth(self) -> float:
         """Of what the critic was asked about."""
@@ -212,14 +213,13 @@ def inside(segment: Segment, rewrite: Rewrite) -> list[Edit]:
 
 def _tried(search: SearchEditor, segment: Segment, edits: list[Edit], by: str) -> Tried:
     words, replacements = segment.text.words, _replacements(segment, edits)
-    edited = Edited(search.task.vocabulary, segment.text, replacements)
     grown = sum(len(r.new) - (r.end - r.start) for r in replacements)
     start, end = words[segment.words.start].start, words[segment.words.stop - 1].end
     start, end = min(start, replacements[0].start), max(end, replacements[-1].end) + grown
-    text = edited.text
+    text = search.task.vocabulary.read(written(segment.text.source, replacements))
     mine = [k for k, word in enumerate(text.words) if start <= word.start and word.end <= end]
     lower = [text.word(k).lower() for k in mine]
-    return Tried(segment, edits, edited, Span(mine[0], mine[-1] + 1) if mine else Span(0, 0), lower, by, [])
+    return Tried(segment, edits, text, Span(mine[0], mine[-1] + 1) if mine else Span(0, 0), lower, by, [])
 
 
 def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
@@ -230,7 +230,7 @@ def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
 
 def _encoder(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the encoder's classifier is."""
-    pieces = [e.pieces[e.bounds[a] : e.bounds[b]] for _, _, e, (a, b), *_ in tried]
+    pieces = [text.pieces[text.bounds[a] : text.bounds[b]] for _, _, text, (a, b), *_ in tried]
     return _enough(search, "encoder", search.style.of_encoder(pieces))
 
 
@@ -263,10 +263,11 @@ def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """
     task = search.task
     assert task.source
-    near = [_asked(task, one) for one in tried]
-    table = WordTable(task, [one.edited for one in tried], near)
+    edited = [Edited(task.vocabulary, one.segment.text, _replacements(one.segment, one.edits)) for one in tried]
+    near = [_asked(task, one.segment, each) for one, each in zip(tried, edited, strict=True)]
+    table = WordTable(task, edited, near)
     now = table.log_p(task.target)  # [S]
-    homes = [[one.edited.homes[j] for j in words] for one, words in zip(tried, near, strict=True)]
+    homes = [[each.homes[j] for j in words] for each, words in zip(edited, near, strict=True)]
     old = WordTable(task, [one.segment.text for one in tried], homes)
     rows = np.flatnonzero(now <= -TOLERATED)
     of = np.repeat(np.arange(len(tried)), table.sizes)  # [S] whose word it is
@@ -275,10 +276,9 @@ def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     return [Check("misfit", lost, TOLERATED, lost < TOLERATED, at_most=True) for lost in worst.tolist()]
 
 
-def _asked(task: Task, one: Tried) -> list[int]:
+def _asked(task: Task, segment: Segment, edited: Edited) -> list[int]:
     """The old words near an edit that could be edited themselves, as the search editor has it."""
-    fixed, bounds, edited = one.segment.fixed, one.segment.text.bounds, one.edited
-    homes = edited.homes
+    fixed, bounds, homes = segment.fixed, segment.text.bounds, edited.homes
     return [
         j for j in edited.near(REACH, range(len(fixed)))
         if not fixed[homes[j]] and bounds[homes[j] + 1] - bounds[homes[j]] <= task.frame.n_p

@@ -71,10 +71,7 @@ class Edited:
 
     @cached_property
     def source(self) -> str:
-        source = self._before.source
-        for r in reversed(self._replacements):
-            source = source[: r.start] + r.new + source[r.end :]
-        return source
+        return written(self._before.source, self._replacements)
 
     @cached_property
     def text(self) -> Text:
@@ -97,6 +94,13 @@ class Edited:
             found += [j for j in range(max(at, edge - reach), stop) if homes[j] in among]
             at = max(at, stop)
         return found
+
+
+def written(source: str, replacements: Sequence[Replacement]) -> str:
+    """A text with replacements made, which are in order and apart."""
+    for r in reversed(replacements):
+        source = source[: r.start] + r.new + source[r.end :]
+    return source
 
 
 def _patch(vocabulary: Vocabulary, before: Text, r: Replacement) -> Patch:

@@ -104,9 +104,9 @@ def settle(
                 race.looked += 1
                 insort(race.segment.drafts, draft, key=_by_total)
         said, at = log_p(), 0
-        for some, found, rows in groups:
+        for mine, found, rows in groups:
             drafts = found.read(rows, said[at : at + len(rows)], s)
-            for (race, k), draft in zip(some, drafts, strict=True):
+            for (race, k), draft in zip(mine, drafts, strict=True):
                 race.note(k, draft)
             at += len(rows)
         going = busy
