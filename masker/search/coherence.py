@@ -10,6 +10,7 @@ word near an edit is asked about again where it stands now. Two measures come of
 """
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from masker.core.task import Task
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
 from masker.search.edited import Edited
+from masker.search.keys import within
 from masker.search.segments import Draft, Segment
 from masker.search.word_table import WordTable
 
@@ -50,18 +52,19 @@ def look(
     of = np.repeat(np.arange(len(drafts)), table.sizes)  # [S] the draft
     coherence = np.bincount(of, np.minimum(0.0, lost + SLACK), len(drafts))
     residue = np.bincount(of[speaking], np.minimum(0.0, left + SPOKEN), len(drafts))
+    flat = np.fromiter(chain.from_iterable(homes), np.int64, len(of))  # [S] the word, as it was numbered before
+    worst_first = within(of, flat, lost)
+    misfits, at = [*zip(lost[worst_first].tolist(), flat[worst_first].tolist(), strict=True)], 0
     found = zip(drafts, homes, coherence.tolist(), residue.tolist(), strict=True)
-    values, at = lost.tolist(), 0
     for (_, draft), words, draft_coherence, draft_residue in found:
-        draft.misfits = tuple(sorted(zip(values[at : at + len(words)], words, strict=True)))
+        draft.misfits = tuple(misfits[at : at + len(words)])
         draft.leftovers = ()
         draft.coherence, draft.residue = draft_coherence, draft_residue
         draft.total += settings.coherence * draft.coherence + settings.residue * draft.residue
         at += len(words)
-    flat = [i for words in homes for i in words]
     for x, n in sorted(zip(left.tolist(), speaking.tolist(), strict=True)):
         if x < -SPOKEN:
-            drafts[of[n]][1].leftovers += (flat[n],)
+            drafts[of[n]][1].leftovers += (int(flat[n]),)
 
 
 def _alone(

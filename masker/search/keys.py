@@ -9,7 +9,9 @@ def row_keys(rows: np.ndarray) -> np.ndarray:
     """[N, L] whole numbers -> [N] the same for equal rows, 0s at their ends aside, and another for others: of a
     million rows two have the same by chance once in ten million times.
     """
-    return np.asarray(np.einsum("nl,l->n", rows.astype(np.uint64), _weights(rows.shape[1])))
+    return np.asarray(
+        np.einsum("nl,l->n", np.ascontiguousarray(rows, np.int64).view(np.uint64), _weights(rows.shape[1]))
+    )
 
 
 def within(group: np.ndarray, *keys: np.ndarray, most: int | None = None) -> np.ndarray:

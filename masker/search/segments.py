@@ -114,6 +114,11 @@ class Segment:
         words, (first, stop) = self.text.words, self.words
         return words[first].start if first else 0, words[stop].start if stop < len(words) else len(self.text.source)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of its text."""
+        return self.words == (0, len(self.text.words))
+
     def has(self, span: Span) -> bool:
         """Whether a span is to be edited here. What could be inserted between two segments belongs to the second."""
         end = self.words.stop + (self.words.stop == len(self.text.words))
