@@ -10,14 +10,12 @@ source domain, and it is found with the first one in place.
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain, groupby, islice
 
 import numpy as np
 
-from masker.core.batching import padded
 from masker.core.edits import Edit, Rewrite, apply_edits, disjoint
 from masker.core.runtime import Pending
-from masker.core.segments import Unit, passages
+from masker.core.segments import Unit
 from masker.core.task import Task
 from masker.errors import check_whole
 from masker.model.settings import SearchSettings
@@ -33,12 +31,12 @@ from masker.search.pool import Spelling
 from masker.search.race import MARGIN, Race, decide, races_of, settle
 from masker.search.ranking import bound, f_score, matches, promise, rank
 from masker.search.reader import read_drafts
+from masker.search.reading import read_segments
 from masker.search.segments import Draft, Segment
 
 CHUNK = 2048  # texts at a time that the candidates of are held
 REFILLED = 10  # spans of a text that are also filled piece by piece
 JUDGED = 96  # drafts of a text that are ranked
-NEUTRAL = 0.1  # sentences that are so likely of the target domain are not turned where another one can be
 MISFIT = 1.0  # nats from which on a word does not fit, and another edit is tried
 WIDTH = 3  # drafts that further edits are added to
 FRESH = 32  # candidates from there
@@ -125,30 +123,7 @@ class SearchEditor:
         if lexicon.full:
             lexicon.clear()
             self._spelling.forget()
-        segments = [
-            Segment(number, p.text, p.words, np.zeros(0, np.int64), np.zeros(2), keep=p.keep, offset=p.offset)
-            for number, source in enumerate(sources)
-            for p in passages(self.task, source, self.unit)
-        ]
-        if segments:
-            flat = iter(lexicon.ids(chain.from_iterable(segment.lower for segment in segments)))
-            rows = [list(islice(flat, len(segment.lower))) for segment in segments]
-            in_encoder = self.style.of_encoder([segment.pieces for segment in segments])
-            log_p = np.stack([in_encoder, self.style.of_words(padded(rows, 0)[0])], 1)
-            for segment, row, both in zip(segments, rows, log_p, strict=True):
-                segment.ids, segment.log_p = np.array(row), both
-        for _, of_text in groupby(segments, key=lambda segment: segment.number):
-            self._choose([*of_text])
-        return segments
-
-    def _choose(self, segments: Sequence[Segment]) -> None:
-        """Which parts of a text are to be edited: those that speak for the source domain; if none does, the one that is
-        nearest to it. What speaks for neither is left alone where something else can be turned.
-        """
-        worst = min(segments, key=_opinion)
-        for segment in segments:
-            turned = segment is worst or _opinion(segment) < math.log(NEUTRAL) or not self.unit.sentences
-            segment.wanted = turned and bool(segment.log_p.min() < self.settings.enough)
+        return read_segments(self.task, self.style, self.unit, sources, enough=self.settings.enough)
 
     # -- drafts -----------------------------------------------------------------------------------------------------
 
@@ -305,11 +280,6 @@ class SearchEditor:
             start, end = at.start + segment.offset, at.end + segment.offset
             edits.append(Edit(start, end, old, at.new, share, L1 - L2, -max(0.0, L3 - L4) + 0.0))
         return sorted(edits, key=lambda edit: edit.start)
-
-
-def _opinion(segment: Segment) -> float:
-    """What both classifiers together say of a segment: log p of the target domain."""
-    return float(segment.log_p.mean())
 
 
 def _log_odds(log_p: np.ndarray) -> np.ndarray:
