@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, islice
 from typing import Protocol
 
@@ -29,7 +28,7 @@ class Editor(Protocol):
 def edit_stream(editor: Editor, texts: Iterable[str], chunk: int | None = None) -> Iterator[Rewrite]:
     """Rewrite texts as they come, in order, `chunk` of them at a time, with `editor.prefetch` further chunks begun."""
     for rewrite in _stream(editor, texts, chunk):
-        yield rewrite if rewrite.method else replace(rewrite, method=editor.name)
+        yield rewrite if rewrite.method else rewrite.revised(method=editor.name)
 
 
 def _stream(editor: Editor, texts: Iterable[str], chunk: int | None) -> Iterator[Rewrite]:

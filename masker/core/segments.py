@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
-from masker.core.spans import Span
+from masker.core.spans import Span, protected_words
 from masker.core.task import Range, Task
-from masker.core.text import Text, ends_sentence, is_punctuation
+from masker.core.text import Text, ends_sentence, has_end, is_punctuation
 from masker.core.unspaced import is_tight
 from masker.core.vocabulary import Vocabulary
 
@@ -37,10 +38,22 @@ class Passage:
     keep: Sequence[Range]  # characters of it that no edit may touch
     offset: int = 0
 
+    @cached_property
+    def fixed(self) -> list[bool]:
+        """Which words of the text no edit may touch."""
+        return protected_words(self.text, self.keep)
+
 
 def passages(task: Task, source: str, unit: Unit) -> list[Passage]:
     """The parts of a text that are edited, each by itself; no cut goes through what is protected."""
     text = task.vocabulary.read(source)
+    known: list[Passage] | None = text.parts.get((task.protect, unit))
+    if known is None:
+        known = text.parts[task.protect, unit] = _passages(task, text, unit)
+    return known
+
+
+def _passages(task: Task, text: Text, unit: Unit) -> list[Passage]:
     keep = task.keep(text)
     parts = list(split(text, keep, unit))
     if len(parts) == 1:
@@ -75,6 +88,8 @@ def split(text: Text, keep: Sequence[Range], unit: Unit) -> Iterator[Span]:
 
 def sentence_ends(text: Text, keep: Sequence[Range] = ()) -> Iterator[int]:
     """The words before which a new sentence begins. A mark after a mark belongs to the sentence before."""
+    if not text.words or not has_end(text.source, text.words[-1].start):
+        return
     cased = any(map(str.isupper, text.source))
     spoken = False  # whether the sentence has a word yet
     for i in range(1, len(text.words)):

@@ -65,7 +65,7 @@ class Spacing:
         return words[0] + "".join(self.between(a, b) + b for a, b in pairwise(words))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)  # as many texts as are edited at a time
 def _spacing(source: str, usual: tuple[tuple[str, str], ...]) -> Spacing:
     gaps = _gaps(source, split_words(source))
     quotes = {"“": "closing"} if "„" in source else {}

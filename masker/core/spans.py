@@ -41,11 +41,16 @@ def enumerate_spans(text: Text, n_p: int, keep: Sequence[tuple[int, int]] = ()) 
     return spans
 
 
-def may_be_edited(text: Text, span: Span, keep: Sequence[tuple[int, int]] = ()) -> bool:
-    """Whether a span, of any length, holds no protected word, and is not empty inside a range of `keep`."""
+def may_be_edited(
+    text: Text, span: Span, keep: Sequence[tuple[int, int]] = (), fixed: Sequence[bool] | None = None
+) -> bool:
+    """Whether a span, of any length, holds no protected word, and is not empty inside a range of `keep`.
+
+    `fixed` are the protected words, if they are known.
+    """
     if span.start == span.stop:
         return not (keep and _inside(text, span.start, keep))
-    return not any(protected_words(text, keep)[span.start : span.stop])
+    return not any((protected_words(text, keep) if fixed is None else fixed)[span.start : span.stop])
 
 
 def _inside(text: Text, i: int, keep: Sequence[tuple[int, int]]) -> bool:

@@ -6,8 +6,8 @@ again, so an edit holds no more than it changes, and every character outside it 
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from masker.core.spacing import Gaps, Spacing, is_mark, kind_of, may_stand_apart, plain
 from masker.core.spans import Span
@@ -24,8 +24,7 @@ _QUOTES = frozenset('"“„«‹「『')
 _TURKISH = frozenset("ıİğĞ")
 
 
-@dataclass(frozen=True)
-class Replacement:
+class Replacement(NamedTuple):
     """`source[start:end]` becomes `new`."""
 
     start: int
@@ -135,9 +134,10 @@ def _with_case(
     text: Text, span: Span, words: Sequence[str], fixed: Sequence[bool], cased: bool
 ) -> tuple[list[str], tuple[int, str] | None]:
     """Infilled words in the case of their place; and the next word of the text, with its index, if its case changes."""
-    turkish = bool(_TURKISH & {*text.source, *"".join(words)})
-    if not any(map(str.isupper, text.source)):
-        keeps = cased and not any(map(str.islower, text.source))  # a script without case
+    turkish, upper, lower = _letters(text.source)
+    turkish = turkish or not _TURKISH.isdisjoint("".join(words))
+    if not upper:
+        keeps = cased and not lower  # a script without case
         return [w if keeps else _lower(w, turkish) for w in words], None
     if _is_shouted(text.source):
         return [_upper(w, turkish) for w in words], None
@@ -169,6 +169,12 @@ def _with_case(
     elif was_first and not is_first and _may_be_lowered(now, k):
         heir = _lower(heir[0], turkish) + heir[1:]
     return new, (k, heir) if heir != now[k] else None
+
+
+@lru_cache(maxsize=8192)  # as many texts as are edited at a time
+def _letters(source: str) -> tuple[bool, bool, bool]:
+    """Whether a text has letters that are Turkish alone, capitals, and small letters."""
+    return not _TURKISH.isdisjoint(source), any(map(str.isupper, source)), any(map(str.islower, source))
 
 
 def _lower(word: str, turkish: bool) -> str:

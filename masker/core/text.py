@@ -10,7 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from masker.core.unspaced import is_unspaced, stretches
 
@@ -36,6 +36,11 @@ def is_punctuation(character: str) -> bool:
 def ends_sentence(word: str) -> bool:
     """Whether a word is a mark that a sentence may end with, or a run of them, in any script."""
     return bool(_ENDS.fullmatch(word))
+
+
+def has_end(source: str, stop: int) -> bool:
+    """Whether something that a sentence may end with, a mark or a new line, is among the first `stop` characters."""
+    return bool(_ENDS.search(source, 0, stop)) or "\n" in source
 
 
 def is_clitic(word: str) -> bool:
@@ -109,6 +114,16 @@ class Text:
         for word in self.words:
             bounds.append(bounds[-1] + len(word.pieces))
         return bounds
+
+    @cached_property
+    def parts(self) -> dict[Any, Any]:
+        """What it was cut into, by what asked for it (`core.segments`): several editors read the same text."""
+        return {}
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The first character of each word."""
+        return [word.start for word in self.words]
 
     @cached_property
     def final(self) -> int | None:

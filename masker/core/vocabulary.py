@@ -47,6 +47,7 @@ class Vocabulary:
         self.gaps: Mapping[str, str] = {}  # marks that the texts of the model set apart, with their white space
         self._texts: dict[str, Text] = {}
         self._chunks: dict[tuple[str, bool], Chunk] = {}
+        self._flat: dict[tuple[str, bool], tuple[int, ...]] = {}  # the pieces of chunks, without their words
         self._words: dict[tuple[str, bool], Pieces] = {}
         self._infills: dict[tuple[bool | tuple[int, ...], tuple[int, ...]], str] = {}
 
@@ -57,6 +58,7 @@ class Vocabulary:
         """Let go of what is remembered of texts that were read: for a process that never ends."""
         self._texts.clear()
         self._chunks.clear()
+        self._flat.clear()
         self._words.clear()
         self._infills.clear()
         split_spaced.cache_clear()
@@ -65,7 +67,7 @@ class Vocabulary:
         """Give each domain its token `[domain:NAME]`."""
         tokens = [AddedToken(domain_token(name), special=True, normalized=False) for name in names]
         self.tokenizer.add_tokens(tokens, special_tokens=True)
-        for cached in ("_special", "infillable", "continuation"):
+        for cached in ("_special", "_tokens", "infillable", "continuation"):
             self.__dict__.pop(cached, None)
 
     def domain(self, name: str) -> int:
@@ -86,17 +88,26 @@ class Vocabulary:
 
     def words(self, source: str, begin: int = 0, *, first: bool = True) -> list[Word]:
         """Those of a stretch of whole whitespace chunks that begins at a character, and is the `first` of its text."""
-        words: list[Word] = []
+        words, known, spaced = list[Word](), self._chunks, not first
         for m in _CHUNK.finditer(source):
-            at = begin + m.start()
-            for start, end, pieces, offsets in self.chunk(m.group(), spaced=not first or bool(words)):
+            at, chunk = begin + m.start(), m.group()
+            for start, end, pieces, offsets in known.get((chunk, spaced)) or self.chunk(chunk, spaced=spaced):
                 words.append(Word(at + start, at + end, pieces, offsets))
+            spaced = True
         return words
 
     def pieces(self, source: str) -> list[int]:
         """Those of a text, without its words."""
-        chunks = (self.chunk(chunk, spaced=k > 0) for k, chunk in enumerate(_CHUNK.findall(source)))
-        return [piece for words in chunks for _, _, pieces, _ in words for piece in pieces]
+        found, known = list[int](), self._flat
+        for k, chunk in enumerate(source.split()):
+            pieces = known.get((chunk, k > 0))
+            if pieces is None:
+                words = self.chunk(chunk, spaced=k > 0)
+                pieces = tuple(piece for _, _, of_word, _ in words for piece in of_word)
+                if len(words) <= _FEW and len(known) < _REMEMBERED:
+                    known[chunk, k > 0] = pieces
+            found += pieces
+        return found
 
     def chunk(self, chunk: str, *, spaced: bool) -> Chunk:
         """Words of a whitespace chunk with their pieces, remembered. `spaced`: it is not the first of its text."""
@@ -135,11 +146,21 @@ class Vocabulary:
         key = bool(left) if self._prefix else tuple(left), tuple(pieces)
         known = self._infills.get(key)
         if known is None:
-            kept = [piece for piece in pieces if piece != self.pad]
-            known = self._decode([*left, *kept])[len(self._decode(left)) :]
+            known = self._decoded(left, [piece for piece in pieces if piece != self.pad])
             if len(self._infills) < _REMEMBERED:
                 self._infills[key] = known
         return known
+
+    def _decoded(self, left: Sequence[int], pieces: Sequence[int]) -> str:
+        prefix = self._prefix
+        if prefix is None or not left:
+            return self._decode([*left, *pieces])[len(self._decode(left)) :]
+        tokens = (self._tokens[piece] for piece in pieces)
+        return "".join(token[len(prefix) :] if token.startswith(prefix) else f" {token}" for token in tokens)
+
+    @cached_property
+    def _tokens(self) -> list[str]:
+        return self.tokens(range(len(self)))
 
     def tokens(self, pieces: Sequence[int]) -> list[str]:
         return self.tokenizer.convert_ids_to_tokens(list(pieces))
@@ -179,7 +200,7 @@ class Vocabulary:
     def continuation(self) -> np.ndarray:
         """[V] bool: pieces that go on with the word before them, and so cannot begin an infill after a space."""
         if self._prefix:
-            return np.array([token.startswith(self._prefix) for token in self.tokens(range(len(self)))])
+            return np.array([token.startswith(self._prefix) for token in self._tokens])
         anchor = self._backend.encode("a", add_special_tokens=False).ids
         skip = len(self._decode(anchor))
         decoded = self._backend.decode_batch([[*anchor, i] for i in range(len(self))], skip_special_tokens=False)
@@ -194,7 +215,7 @@ class Vocabulary:
     @cached_property
     def infillable(self) -> np.ndarray:
         """[V] bool: pieces that may be infilled: `[PAD]`, and all that are not special, unused or a domain."""
-        allowed = np.array([not _UNUSED.fullmatch(token) for token in self.tokens(range(len(self)))])
+        allowed = np.array([not _UNUSED.fullmatch(token) for token in self._tokens])
         allowed[list(self._special)] = False
         allowed[self.pad] = True
         return allowed

@@ -9,7 +9,7 @@ multiplied with, NAME.scale [rank]: it computes with W + (up * scale) @ down.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -63,10 +63,12 @@ def is_critic(folder: str | Path) -> bool:
     return (Path(folder).expanduser() / CRITIC_CARD).is_file()
 
 
-def row(vocabulary: Vocabulary, to: str, source: str, text: str) -> list[int]:
-    """What the critic reads of a rewrite."""
-    first, second = (vocabulary.pieces(some)[:LONGEST] for some in (source, text))
-    return [*vocabulary.start, vocabulary.domain(to), *first, *vocabulary.end, *second, *vocabulary.end]
+def rows_of(vocabulary: Vocabulary, to: str, sources: Sequence[str], texts: Sequence[str]) -> list[list[int]]:
+    """What the critic reads of rewrites; many of them may be of one source."""
+    head, end = [*vocabulary.start, vocabulary.domain(to)], vocabulary.end
+    known = {source: [*head, *vocabulary.pieces(source)[:LONGEST], *end] for source in {*sources}}
+    pairs = zip(sources, texts, strict=True)
+    return [[*known[source], *vocabulary.pieces(text)[:LONGEST], *end] for source, text in pairs]
 
 
 def narrow(up: np.ndarray, down: np.ndarray) -> dict[str, np.ndarray]:

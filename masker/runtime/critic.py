@@ -9,7 +9,7 @@ import numpy as np
 
 from masker.core.batching import by_length, padded
 from masker.core.vocabulary import Vocabulary
-from masker.model.critic import CriticCard, CriticWeights, row
+from masker.model.critic import CriticCard, CriticWeights, rows_of
 from masker.model.folder import GRAPHS, fingerprint
 from masker.runtime import chosen_device, load_network
 from masker.runtime.graphs import FLOAT32, INT8, Graphs
@@ -33,7 +33,7 @@ class Critic(ABC):
 
     def accepts(self, to: str, sources: Sequence[str], texts: Sequence[str]) -> np.ndarray:
         """[N] the probabilities that a reader accepts `texts` as rewrites of `sources`."""
-        rows = [row(self.vocabulary, to, source, text) for source, text in zip(sources, texts, strict=True)]
+        rows = rows_of(self.vocabulary, to, sources, texts)
         scores = np.zeros(len(rows))
         for chosen in by_length([len(each) for each in rows], self.batch_tokens):
             scores[chosen] = self._scores(*padded([rows[k] for k in chosen.tolist()], self.vocabulary.pad))

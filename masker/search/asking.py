@@ -1,6 +1,7 @@
 """What the masked LM is asked about: all spans of segments, and later those with words of drafts that have to go."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,11 +19,10 @@ NARROW = 2  # words of the spans in which that is done
 
 
 class Asked:
-    """Spans that were asked about, and where they are in their segments."""
+    """Spans that were asked about, and where they are [S, 2] in their segments."""
 
-    def __init__(self, infiller: Infiller, spans: Sequence[Sequence[tuple[int, int]]]) -> None:
-        self.infiller = infiller
-        self.span = np.array([pair for of_text in spans for pair in of_text], np.int64).reshape(-1, 2)
+    def __init__(self, infiller: Infiller, span: np.ndarray) -> None:
+        self.infiller, self.span = infiller, span
 
     def candidates(self, pool: Pool, spelling: Spelling) -> Candidates:
         """The infills that would change something."""
@@ -36,26 +36,29 @@ class Asked:
 
 def ask(task: Task, segments: Sequence[Segment]) -> Asked:
     """All spans of segments; how likely single words are in the source domain is noted with the segments."""
-    spans = [[span for span in enumerate_spans(s.text, task.frame.n_p, s.keep) if s.has(span)] for s in segments]
-    infiller = infill(task, [segment.text for segment in segments], spans)
-    for k, segment in enumerate(segments):
-        likely = infiller.words_s[infiller.ends[k] : infiller.ends[k + 1]].tolist()
-        segment.before = {a: p for (a, b), p in zip(spans[k], likely, strict=True) if b == a + 1}
-    inner = [[(a - s.words.start, b - s.words.start) for a, b in of] for s, of in zip(segments, spans, strict=True)]
-    return Asked(infiller, inner)
+    spans = [enumerate_spans(s.text, task.frame.n_p, s.keep) for s in segments]
+    mine = [of if s.is_whole else [*filter(s.has, of)] for s, of in zip(segments, spans, strict=True)]
+    infiller = infill(task, [segment.text for segment in segments], mine)
+    single = np.flatnonzero(infiller.span[:, 1] - infiller.span[:, 0] == 1)
+    words, likely = infiller.span[single, 0].tolist(), infiller.words_s[single].tolist()
+    ends = np.searchsorted(infiller.text[single], np.arange(len(segments) + 1)).tolist()
+    for segment, (a, b) in zip(segments, pairwise(ends), strict=True):
+        segment.before = dict(zip(words[a:b], likely[a:b], strict=True))
+    first = np.array([segment.words.start for segment in segments])
+    return Asked(infiller, infiller.span - first[infiller.text][:, None])
 
 
 def ask_in_context(task: Task, bases: Bases) -> Asked:
     """Spans of drafts that hold words that fit worst or still speak for the source domain, with the edits in place."""
-    spans, inner, edited = [], [], list[Edited]()
+    spans, inner, edited = list[list[Span]](), list[tuple[int, int]](), list[Edited]()
     for segment, draft in bases.pairs:
         assert draft
         e = Edited(task.vocabulary, segment.text, draft.replacements, segment.patches)
         wanted, first = misfitting(task, segment, draft, e), segment.words.start
         edited.append(e)
         spans.append(wanted)
-        inner.append([(e.homes[a] - first, e.homes[b - 1] + 1 - first) for a, b in wanted])
-    return Asked(infill(task, edited, spans), inner)
+        inner += [(e.homes[a] - first, e.homes[b - 1] + 1 - first) for a, b in wanted]
+    return Asked(infill(task, edited, spans), np.array(inner, np.int64).reshape(-1, 2))
 
 
 def infill(task: Task, texts: Sequence[Pieces], spans: Sequence[Sequence[Span]]) -> Infiller:
@@ -74,9 +77,15 @@ def misfitting(task: Task, segment: Segment, draft: Draft, edited: Edited) -> li
     def fits(a: int, b: int) -> bool:
         old = homes[a:b]
         return (
-            not worst.isdisjoint(old) and old[0] >= 0 and old == [*range(old[0], old[0] + b - a)]
+            old[0] >= 0 and old == [*range(old[0], old[0] + b - a)]
             and bounds[b] - bounds[a] <= task.frame.n_p and not any(protected[a:b])
             and segment.has(Span(old[0], old[-1] + 1)) and not any(segment.fixed[old[0] : old[-1] + 1])
         )  # fmt: skip
 
-    return [Span(a, b) for a in range(len(homes)) for b in range(a + 1, min(a + NARROW, len(homes)) + 1) if fits(a, b)]
+    spans = {
+        Span(a, b)
+        for at, home in enumerate(homes) if home in worst
+        for a in range(max(0, at + 1 - NARROW), at + 1)
+        for b in range(at + 1, min(a + NARROW, len(homes)) + 1)
+    }  # fmt: skip
+    return [span for span in sorted(spans) if fits(*span)]

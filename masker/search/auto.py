@@ -7,7 +7,6 @@ reader would rather accept something that was tried before than what was found, 
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -26,7 +25,7 @@ from masker.core.text import Text
 from masker.search.coherence import REACH
 from masker.search.collecting import uncollected
 from masker.search.confidence import sentence
-from masker.search.edited import Edited
+from masker.search.edited import Edited, written
 from masker.search.editor import SearchEditor
 from masker.search.phrases import trusted
 from masker.search.ranking import f_score
@@ -101,7 +100,7 @@ class AutoEditor:
             if segment.wanted:
                 by[segment.number] = search.name
         rewrites = zip(search.conclude(sources, segments), edits, by, strict=True)
-        made = [replace(_with(rewrite, good), method=name or search.name) for rewrite, good, name in rewrites]
+        made = [_with(rewrite, good).revised(method=name or search.name) for rewrite, good, name in rewrites]
         return made, segments, tried
 
     def _tried_again(
@@ -141,9 +140,10 @@ class AutoEditor:
             if one.segment.wanted and one.checks[-1].name == CRITIC:
                 rivals.setdefault(id(one.segment), []).append(one)
         for some in rivals.values():
-            best, bar = max(some, key=value), search.acceptance(some[0].segment)
-            for one in some:
-                won = one is best and value(one) > worth(*bar)
+            values, bar = [value(one) for one in some], search.acceptance(some[0].segment)
+            best = values.index(max(values))
+            for k, one in enumerate(some):
+                won = k == best and values[k] > worth(*bar)
                 one.checks[-1] = replace(one.checks[-1], bar=bar[0], passed=won)
                 found += [one] if won else []
         return found
@@ -169,8 +169,9 @@ class Tried(NamedTuple):
 
     segment: Segment
     edits: list[Edit]
-    edited: Edited  # its text with the edits made
+    text: Text  # its text with the edits made
     words: Span  # of that, which have become of the segment
+    lower: list[str]  # these in small letters
     by: str
     checks: list[Check]
     rank: int | None = None  # of a draft from a phrase book
@@ -181,14 +182,16 @@ class Tried(NamedTuple):
     @property
     def key(self) -> tuple[int, str]:
         """The same for all who have written the same."""
-        return id(self.segment), self.edited.text.source
+        return id(self.segment), self.text.source
 
     def worth(self) -> float:
         """Of what the critic was asked about."""
-        old, new = self.segment.words, self.words
-        words = Counter(self.segment.text.word(k).lower() for k in range(*old))
-        shared = (words & Counter(self.edited.text.word(k).lower() for k in range(*new))).total()
-        kept = f_score(np.array(shared), np.array(new.stop - new.start), np.array(old.stop - old.start), LOST)
+        old, left, shared = self.segment.words, list(self.segment.lower), 0
+        for word in self.lower:
+            if word in left:
+                left.remove(word)
+                shared += 1
+        kept = f_score(np.array(shared), np.array(len(self.lower)), np.array(old.stop - old.start), LOST)
         return worth(self.checks[-1].value, float(kept))
 
 
@@ -222,7 +225,7 @@ def _with(rewrite: Rewrite, edits: Sequence[Edit]) -> Rewrite:
     if not edits:
         return rewrite
     both = tuple(sorted([*rewrite.edits, *edits], key=lambda edit: edit.start))
-    return replace(rewrite, text=apply_edits(rewrite.source, both), edits=both, reason=None)
+    return rewrite.revised(text=apply_edits(rewrite.source, both), edits=both, reason=None)
 
 
 def inside(segment: Segment, rewrite: Rewrite) -> list[Edit]:
@@ -234,23 +237,24 @@ def inside(segment: Segment, rewrite: Rewrite) -> list[Edit]:
 
 def _tried(search: SearchEditor, segment: Segment, edits: list[Edit], by: str, rank: int | None) -> Tried:
     words, replacements = segment.text.words, _replacements(segment, edits)
-    edited = Edited(search.task.vocabulary, segment.text, replacements)
     grown = sum(len(r.new) - (r.end - r.start) for r in replacements)
     start, end = words[segment.words.start].start, words[segment.words.stop - 1].end
     start, end = min(start, replacements[0].start), max(end, replacements[-1].end) + grown
-    mine = [k for k, word in enumerate(edited.text.words) if start <= word.start and word.end <= end]
-    return Tried(segment, edits, edited, Span(mine[0], mine[-1] + 1) if mine else Span(0, 0), by, [], rank)
+    text = search.task.vocabulary.read(written(segment.text.source, replacements))
+    mine = [k for k, word in enumerate(text.words) if start <= word.start and word.end <= end]
+    lower = [text.word(k).lower() for k in mine]
+    return Tried(segment, edits, text, Span(mine[0], mine[-1] + 1) if mine else Span(0, 0), lower, by, [], rank)
 
 
 def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the words' classifier is convinced."""
-    ids = [search.style.lexicon.ids(one.edited.text.word(k).lower() for k in range(*one.words)) for one in tried]
+    ids = [search.style.lexicon.ids(one.lower) for one in tried]
     return _enough(search, "bag_of_words", search.style.of_words(padded(ids, 0)[0]), tried)
 
 
 def _encoder(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the encoder's classifier is."""
-    pieces = [_pieces(one.edited.text, one.words) for one in tried]
+    pieces = [text.pieces[text.bounds[a] : text.bounds[b]] for _, _, text, (a, b), *_ in tried]
     return _enough(search, "encoder", search.style.of_encoder(pieces), tried)
 
 
@@ -279,20 +283,17 @@ def _enough(search: SearchEditor, name: str, log_p: np.ndarray, tried: Sequence[
     return [Check(name, p, bar, p >= bar) for p, bar in zip(np.exp(log_p).tolist(), bars, strict=True)]
 
 
-def _pieces(text: Text, words: Span) -> list[int]:
-    return text.pieces[text.bounds[words.start] : text.bounds[words.stop]]
-
-
 def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether no word near an edit has become less likely, by TOLERATED: in the target domain now, than in the source
     domain before. What is likely enough now is not asked about as it was before.
     """
     task = search.task
     assert task.source
-    near = [_asked(task, one) for one in tried]
-    table = WordTable(task, [one.edited for one in tried], near)
+    edited = [Edited(task.vocabulary, one.segment.text, _replacements(one.segment, one.edits)) for one in tried]
+    near = [_asked(task, one.segment, each) for one, each in zip(tried, edited, strict=True)]
+    table = WordTable(task, edited, near)
     now = table.log_p(task.target)  # [S]
-    homes = [[one.edited.homes[j] for j in words] for one, words in zip(tried, near, strict=True)]
+    homes = [[each.homes[j] for j in words] for each, words in zip(edited, near, strict=True)]
     old = WordTable(task, [one.segment.text for one in tried], homes)
     rows = np.flatnonzero(now <= -TOLERATED)
     of = np.repeat(np.arange(len(tried)), table.sizes)  # [S] whose word it is
@@ -301,11 +302,10 @@ def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     return [Check("misfit", lost, TOLERATED, lost < TOLERATED, at_most=True) for lost in worst.tolist()]
 
 
-def _asked(task: Task, one: Tried) -> list[int]:
+def _asked(task: Task, segment: Segment, edited: Edited) -> list[int]:
     """The old words near an edit that could be edited themselves, as the search editor has it."""
-    fixed, bounds, edited = one.segment.fixed, one.segment.text.bounds, one.edited
-    homes = edited.homes
+    fixed, bounds, homes = segment.fixed, segment.text.bounds, edited.homes
     return [
-        j for j in edited.near(REACH)
+        j for j in edited.near(REACH, range(len(fixed)))
         if not fixed[homes[j]] and bounds[homes[j] + 1] - bounds[homes[j]] <= task.frame.n_p
     ]  # fmt: skip

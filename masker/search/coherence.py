@@ -10,13 +10,16 @@ word near an edit is asked about again where it stands now. Two measures come of
 """
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
+from masker.core.batching import padded
 from masker.core.task import Task
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
 from masker.search.edited import Edited
+from masker.search.keys import within
 from masker.search.segments import Draft, Segment
 from masker.search.word_table import WordTable
 
@@ -30,10 +33,8 @@ def look(
 ) -> None:
     """Look at drafts that have been ranked, which can only lower it. A word costs a pass, one that speaks two."""
     edited = [Edited(task.vocabulary, s.text, draft.replacements, s.patches) for s, draft in drafts]
-    asked = [
-        [j for j in e.near(REACH) if e.homes[j] in segment.before]
-        for e, (segment, _) in zip(edited, drafts, strict=True)
-    ]  # of each draft, S words all together
+    near = zip(edited, drafts, strict=True)
+    asked = [e.near(REACH, segment.before) for e, (segment, _) in near]  # of each draft, S words all together
     homes = [[e.homes[j] for j in words] for e, words in zip(edited, asked, strict=True)]
     table = WordTable(task, edited, asked)
     in_target = table.begin(task.target)
@@ -51,18 +52,19 @@ def look(
     of = np.repeat(np.arange(len(drafts)), table.sizes)  # [S] the draft
     coherence = np.bincount(of, np.minimum(0.0, lost + SLACK), len(drafts))
     residue = np.bincount(of[speaking], np.minimum(0.0, left + SPOKEN), len(drafts))
+    flat = np.fromiter(chain.from_iterable(homes), np.int64, len(of))  # [S] the word, as it was numbered before
+    worst_first = within(of, flat, lost)
+    misfits, at = [*zip(lost[worst_first].tolist(), flat[worst_first].tolist(), strict=True)], 0
     found = zip(drafts, homes, coherence.tolist(), residue.tolist(), strict=True)
-    values, at = lost.tolist(), 0
     for (_, draft), words, draft_coherence, draft_residue in found:
-        draft.misfits = tuple(sorted(zip(values[at : at + len(words)], words, strict=True)))
+        draft.misfits = tuple(misfits[at : at + len(words)])
         draft.leftovers = ()
         draft.coherence, draft.residue = draft_coherence, draft_residue
         draft.total += settings.coherence * draft.coherence + settings.residue * draft.residue
         at += len(words)
-    flat = [i for words in homes for i in words]
     for x, n in sorted(zip(left.tolist(), speaking.tolist(), strict=True)):
         if x < -SPOKEN:
-            drafts[of[n]][1].leftovers += (flat[n],)
+            drafts[of[n]][1].leftovers += (int(flat[n]),)
 
 
 def _alone(
@@ -95,19 +97,20 @@ def _note_alone(style: StyleClassifiers, stays: Sequence[tuple[Segment, tuple[in
     fresh = list({(id(s), stay): (s, stay) for s, stay in stays if stay not in s.alone}.values())
     if not fresh:
         return
-    ids = [segment.ids[np.array(stay, np.int64) - segment.words.start] for segment, stay in fresh]
-    ends = np.cumsum([0, *(1 + len(row) for row in ids)]).tolist()
-    table = np.zeros((ends[-1], max(1, *map(len, ids))), np.int64)
-    for row, start in zip(ids, ends, strict=False):
-        table[start : start + 1 + len(row), : len(row)] = _without_each(row)
-    odds = style.margins(table).tolist()
-    for (segment, stay), start, end in zip(fresh, ends, ends[1:], strict=False):
-        base, *without = odds[start:end]
-        segment.alone[stay] = {i: x - base for i, x in zip(stay, without, strict=True)}
+    word, inside = padded([stay for _, stay in fresh], 0)
+    ids = np.concatenate([segment.ids for segment, _ in fresh])
+    ends = np.cumsum([len(segment.ids) for segment, _ in fresh])
+    first = np.array([end - len(s.ids) - s.words.start for end, (s, _) in zip(ends.tolist(), fresh, strict=True)])
+    words = np.where(inside > 0, ids[(word + first[:, None]).clip(0)], 0)
+    odds = iter(style.margins(_without_each(words, inside.sum(1))).tolist())
+    for segment, stay in fresh:
+        base = next(odds)
+        segment.alone[stay] = {i: next(odds) - base for i in stay}
 
 
-def _without_each(words: np.ndarray) -> np.ndarray:
-    """[1 + L, L] all words, and all but each of them; 0 after the last."""
-    size = len(words)
-    k, left = np.arange(size), np.append(words, 0)
-    return np.concatenate([words[None], left[k + (k >= np.arange(size)[:, None])]])
+def _without_each(words: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """[F, L] words, so many a row -> [F + all words, L] of each row all words, and all but each; 0 after the last."""
+    of, k = np.repeat(np.arange(len(words)), 1 + sizes), np.arange(words.shape[1])
+    without = np.arange(len(of)) - (np.cumsum(1 + sizes) - sizes)[of]  # -1 where none is left out
+    wide = np.pad(words, ((0, 0), (0, 1)))
+    return np.asarray(wide[of[:, None], k + ((k >= without[:, None]) & (without >= 0)[:, None])])

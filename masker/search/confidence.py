@@ -4,7 +4,6 @@ A text of several sentences is read sentence by sentence, as it was edited; it i
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from math import prod
 
@@ -56,11 +55,11 @@ class Confident:
         if not good:
             best = max(sure for sure, _ in found)
             reason = f"a reader would accept the best rewrite with a probability of {best:.2f} only"
-            return replace(rewrite, text=rewrite.source, edits=(), reason=reason)
+            return rewrite.revised(text=rewrite.source, edits=(), reason=reason)
         if len(good) < len(found):
             edits = [edit for _, some in good for edit in some]
-            rewrite = replace(rewrite, text=apply_edits(rewrite.source, edits), edits=tuple(edits))
-        return replace(rewrite, confidence=prod(sure for sure, _ in good))
+            rewrite = rewrite.revised(text=apply_edits(rewrite.source, edits), edits=tuple(edits))
+        return rewrite.revised(confidence=prod(sure for sure, _ in good))
 
     def _sentences(self, rewrite: Rewrite) -> list[tuple[str, str, list[Edit]]]:
         """The sentences that have been edited, as they were and as they are, and the edits."""
@@ -73,9 +72,8 @@ class Confident:
         for start, end in pairwise(starts):
             edits = [edit for edit in rewrite.edits if start <= edit.start < end]
             if edits:
-                moved = [replace(edit, start=edit.start - start, end=edit.end - start) for edit in edits]
-                sentence = source[start : max(end, edits[-1].end)]
-                found.append((sentence, apply_edits(sentence, moved), edits))
+                stop = max(end, edits[-1].end)
+                found.append((source[start:stop], apply_edits(source[:stop], edits)[start:], edits))
         return found
 
 

@@ -9,7 +9,7 @@ from masker.core.batching import padded
 from masker.core.spans import Span
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
-from masker.search.keys import row_keys
+from masker.search.keys import row_keys, within
 from masker.search.ranking import bound, doubles, f_score, matches, rank
 from masker.search.segments import Draft, Part, Segment
 
@@ -41,15 +41,19 @@ class Candidates:
     def target_log_p(self) -> np.ndarray:
         return self.log_p[:, 0]
 
-    def part(self, k: int, segment: Segment) -> Part:
-        a, b = self.span[k].tolist()
-        words = tuple(self.words[k].tolist()[: self.count[k]])
-        first = segment.words.start
-        return Part(Span(first + a, first + b), tuple(self.infill(k)), words, *self.log_p[k].tolist())
+    @property
+    def sizes(self) -> np.ndarray:
+        """[C] how many pieces they have."""
+        return np.asarray((self.pieces >= 0).sum(1))
 
-    def infill(self, k: int) -> list[int]:
-        """The pieces of one of them."""
-        return [piece for piece in self.pieces[k].tolist() if piece >= 0]
+    def parts(self, first: np.ndarray) -> list[Part]:
+        """All of them, in segments the first words of which are given [C]."""
+        spans, sizes = (self.span + first[:, None]).tolist(), self.sizes.tolist()
+        table = spans, self.pieces.tolist(), sizes, self.words.tolist(), self.count.tolist(), self.log_p.tolist()
+        return [
+            Part(Span(a, b), tuple(pieces[:size]), tuple(words[:count]), *log_p)
+            for (a, b), pieces, size, words, count, log_p in zip(*table, strict=True)
+        ]
 
 
 class Bases:
@@ -63,6 +67,9 @@ class Bases:
         self.rows, inside = padded([x.words for x in self.spelt], 0)
         self.homes, _ = padded([x.homes for x in self.spelt], -1)
         self.source, known = padded([s.ids.tolist() for s, _ in pairs], 0)  # [B, L] the segments' own words
+        self.pieces, _ = padded([x.pieces for x in self.spelt], 0)
+        self.bounds, _ = padded([x.bounds for x in self.spelt], 0)  # where in these each word begins, and the end
+        self.first = np.array([s.words.start for s, _ in pairs], np.int64)  # [B] word of the segments, in their texts
         self.lengths, self.old = inside.sum(1), known.sum(1)
         self.likelihood = np.array([d.likelihood if d else 0.0 for _, d in pairs])
         self.place = np.full((len(pairs), self.source.shape[1] + 1), -1)  # where a word of the segment is now
@@ -71,7 +78,8 @@ class Bases:
         self.place[np.arange(len(pairs)), self.old] = self.lengths
         self.removed = _dense(np.where(self.place[:, :-1] < 0, self.source, 0))
         self.added = _dense(np.where((self.homes < 0) & (inside > 0), self.rows, 0))
-        self.shared = self.old - (self.removed > 0).sum(1) + matches(self.removed, self.added)
+        self.gone = (self.removed > 0).sum(1)
+        self.shared = self.old - self.gone + matches(self.removed, self.added)
         edits = max(len(draft.parts) if draft else 1 for draft in drafts)
         self.taken = np.full((len(pairs), edits, 2), -1)  # of every part the first word, and the next that is free
         for k, (segment, draft) in enumerate(pairs):
@@ -96,7 +104,7 @@ class Bases:
         removed = np.concatenate([self.removed[base], np.where(word < stop[:, None], mine, 0)], 1)
         added = np.concatenate([self.added[base], c.words], 1)
         old = self.old[base]
-        shared = old - (removed > 0).sum(1) + matches(removed, added)
+        shared = old - self.gone[base] - (stop - start) + matches(removed, added)
         return f_score(shared, self.lengths[base] + c.count - (stop - start), old, lost)
 
     def spliced(self, base: np.ndarray, c: Candidates) -> np.ndarray:
@@ -107,7 +115,9 @@ class Bases:
 
 @dataclass(frozen=True)
 class Spread:
-    """Drafts that may be the best of their segments, by segment, those that are hoped most of first."""
+    """Drafts that may be the best of their segments, by segment, those that are hoped most of first; they are rows of
+    arrays until the encoder's classifier has read them.
+    """
 
     bases: Bases
     base: np.ndarray  # [N]
@@ -122,52 +132,51 @@ class Spread:
     def number(self) -> np.ndarray:
         return np.asarray(self.bases.number[self.base])
 
-    def pieces(self, k: int) -> list[int]:
-        """Those of one draft."""
-        base, c = self.base[k], self.candidates
-        start, stop = c.span[k].tolist()
-        spelt, at = self.bases.spelt[base], int(self.bases.place[base, start])
-        a, b = spelt.bounds[at], spelt.bounds[at + stop - start]
-        return [*spelt.pieces[:a], *(c.infill(k) if c.count[k] else ()), *spelt.pieces[b:]]
+    def pieces(self, rows: np.ndarray) -> list[list[int]]:
+        """Those of drafts."""
+        bases, base, c = self.bases, self.base[rows], self.candidates.take(rows)
+        start, stop = c.span.T
+        at = bases.place[base, start]
+        first, last = bases.bounds[base, at], bases.bounds[base, at + stop - start]
+        count = np.where(c.count > 0, c.sizes, 0)
+        table = _spliced(bases.pieces, base, first, last - first, c.pieces, count).tolist()
+        sizes = bases.bounds[base, bases.lengths[base]] + count - (last - first)
+        return [row[:size] for row, size in zip(table, sizes.tolist(), strict=True)]
 
-    def read(self, rows: np.ndarray, log_p: np.ndarray, s: SearchSettings) -> list[float]:
-        """What drafts are worth now that the encoder's classifier has read them."""
-        self.log_p[rows, 0] = log_p
-        self.total[rows] = rank(s, self.log_p[rows], self.likelihood[rows], self.similarity[rows])
-        worth: list[float] = self.total[rows].tolist()
-        return worth
-
-    def draft(self, k: int) -> Draft:
-        base = self.base[k]
-        segment, before = self.bases.pairs[base]
-        parts = (self.candidates.part(k, segment),)
-        return Draft(
-            parts=tuple(sorted((*before.parts, *parts), key=_by_span)) if before else parts,
-            likelihood=self.likelihood[k].item(),
-            similarity=self.similarity[k].item(),
-            log_p=self.log_p[k].copy(),
-            total=self.total[k].item(),
-            most=self.most[k].item(),
-        )
+    def read(self, rows: np.ndarray, log_p: np.ndarray, s: SearchSettings) -> list[Draft]:
+        """Drafts, with what they are worth now that the encoder's classifier has read them."""
+        base, both = self.base[rows], self.log_p[rows]
+        both[:, 0] = log_p
+        likelihood, similarity = self.likelihood[rows], self.similarity[rows]
+        values = likelihood, similarity, rank(s, both, likelihood, similarity), self.most[rows]
+        parts = self.candidates.take(rows).parts(self.bases.first[base])
+        drafts = list[Draft]()
+        for k, part, row, *(likely, similar, total, most) in zip(
+            base.tolist(), parts, both, *(value.tolist() for value in values), strict=True
+        ):
+            before = self.bases.drafts[k]
+            mine = tuple(sorted((*before.parts, part), key=_by_span)) if before else (part,)
+            drafts.append(Draft(mine, likely, similar, row, total, most))
+        return drafts
 
 
 def spread(
     bases: Bases, base: np.ndarray, c: Candidates, style: StyleClassifiers, s: SearchSettings, *, most: int,
-    bar: np.ndarray, worth: np.ndarray | None = None,
+    bar: np.ndarray, ordered: bool = False,
 ) -> Spread:  # fmt: skip
     """The drafts that candidates make of bases: up to `most` of a segment, all different, that can be worth more than
-    its `bar`. Which of more are taken is said by `worth`; without, by what they are worth at most.
+    its `bar`. The first of more are taken, by segment, if they are `ordered`; else those that are worth most, at most.
     """
-    possible = (c.count >= 0) & bases.have_room(base, c)
-    if worth is None:
-        chosen = np.flatnonzero(possible)
-    else:  # the rest need not be compared with anything
-        chosen = grouped(bases.number[base], worth, possible, int(SPARE * most))
-    base, c = base[chosen], c.take(chosen)
+    possible = np.flatnonzero((c.count >= 0) & bases.have_room(base, c))
+    base, c = base[possible], c.take(possible)
     similarity, likelihood = bases.similarity(base, c, s.lost), bases.likelihood[base] + c.target_log_p
     best = bound(s, likelihood, similarity)
     number = bases.number[base]
-    order = grouped(number, best if worth is None else worth[chosen], best > bar[number], int(SPARE * most))
+    if ordered:
+        order = np.flatnonzero(best > bar[number])
+        order = order[leading(number[order], int(SPARE * most))]
+    else:
+        order = grouped(number, best, best > bar[number], int(SPARE * most))
     rows = bases.spliced(base[order], c.take(order))
     fresh = _fresh(bases, number[order], rows, style)
     order, rows = order[fresh], rows[fresh]
@@ -190,20 +199,21 @@ def together(bases: Bases, fresh: Candidates, known: Candidates, most: int) -> t
     start, stop = (np.searchsorted(known.base[likely], bases.number, side) for side in ("left", "right"))
     of = np.repeat(np.arange(len(start)), stop - start)  # each of its segment's, for every base
     others = likely[np.arange(len(of)) - (np.cumsum(stop - start) - stop)[of]]
-    both = Candidates.of([fresh, known.take(others)])
     base = np.concatenate([fresh.base, of])
-    order = np.arange(len(base))
-    late = order[len(fresh) :]
-    order[late[np.lexsort((of, -both.target_log_p[late]))]] = late
-    first = grouped(bases.number[base], -order, np.ones(len(base), bool), most)
-    return base[first], both.take(first)
+    unlikely = np.concatenate([np.full(len(fresh), -np.inf), -known.target_log_p[others]])
+    by_segment = np.argsort(bases.number[base], kind="stable")
+    keys = (key[by_segment] for key in (np.concatenate([0 * fresh.base, of]), unlikely))
+    chosen = by_segment[within(bases.number[base[by_segment]], *keys, most=most)]
+    late = chosen >= len(fresh)
+    both = Candidates.of([fresh.take(chosen[~late]), known.take(others[chosen[late] - len(fresh)])])
+    return base[chosen], both.take(np.argsort(np.argsort(late, kind="stable")))
 
 
 def grouped(group: np.ndarray, worth: np.ndarray, allowed: np.ndarray, most: int) -> np.ndarray:
     """Indices by group, the worthiest first: up to `most` of those that are allowed in each."""
     chosen = np.flatnonzero(allowed)
-    order = chosen[np.lexsort((-worth[chosen], group[chosen]))]
-    return np.asarray(order[leading(group[order], most)])
+    chosen = chosen[np.argsort(group[chosen], kind="stable")]  # mostly they are in order
+    return np.asarray(chosen[within(group[chosen], -worth[chosen], most=most)])
 
 
 def leading(group: np.ndarray, most: int) -> np.ndarray:
@@ -241,7 +251,7 @@ def _spliced(
 def _dense(rows: np.ndarray) -> np.ndarray:
     """Rows without the 0s between other elements, as narrow as can be."""
     order = np.argsort(rows == 0, axis=1, kind="stable")
-    return np.asarray(np.take_along_axis(rows, order, 1)[:, : max(1, int((rows > 0).sum(1).max(initial=0)))])
+    return np.asarray(np.take_along_axis(rows, order, 1)[:, : int((rows > 0).sum(1).max(initial=0))])
 
 
 def _by_span(part: Part) -> Span:

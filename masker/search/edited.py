@@ -1,10 +1,9 @@
 """A text with replacements made: what they do not touch is not tokenised again."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cached_property
 from itertools import pairwise
-from operator import attrgetter
 from typing import NamedTuple
 
 from masker.core.spans import protected_words
@@ -13,7 +12,6 @@ from masker.core.task import Task
 from masker.core.text import Text, is_punctuation
 from masker.core.vocabulary import Vocabulary
 
-_start = attrgetter("start")
 NEW = -2  # in the place of the number of an old word; one less than what stands before the first, so never next to it
 
 
@@ -50,7 +48,7 @@ class Edited:
             if (patch := patches.get(r)) is None:
                 patch = patches[r] = _patch(vocabulary, before, r)
             made.append(patch)
-        if any(b.start <= a.end for a, b in pairwise(made)):  # they touch the same words
+        if len(made) > 1 and any(b.start <= a.end for a, b in pairwise(made)):  # they touch the same words
             made = [_made(vocabulary, before, 0, len(before.source), replacements)]
         known, old = before.pieces, before.bounds
         pieces, bounds, homes, edges = list[int](), list[int](), list[int](), list[int]()
@@ -73,10 +71,7 @@ class Edited:
 
     @cached_property
     def source(self) -> str:
-        source = self._before.source
-        for r in reversed(self._replacements):
-            source = source[: r.start] + r.new + source[r.end :]
-        return source
+        return written(self._before.source, self._replacements)
 
     @cached_property
     def text(self) -> Text:
@@ -91,14 +86,21 @@ class Edited:
         protected[-1] = all(map(is_punctuation, self._before.word(self.homes[-1])))  # it may have become the last
         return protected
 
-    def near(self, reach: int) -> list[int]:
-        """The old words that stand at most so many words away from an edit."""
+    def near(self, reach: int, among: Container[int]) -> list[int]:
+        """Those of some old words that stand at most so many words away from an edit."""
         found, at, homes = list[int](), 0, self.homes
         for edge in self._edges:
             stop = min(edge + reach, len(homes))
-            found += [j for j in range(max(at, edge - reach), stop) if homes[j] >= 0]
+            found += [j for j in range(max(at, edge - reach), stop) if homes[j] in among]
             at = max(at, stop)
         return found
+
+
+def written(source: str, replacements: Sequence[Replacement]) -> str:
+    """A text with replacements made, which are in order and apart."""
+    for r in reversed(replacements):
+        source = source[: r.start] + r.new + source[r.end :]
+    return source
 
 
 def _patch(vocabulary: Vocabulary, before: Text, r: Replacement) -> Patch:
@@ -117,7 +119,7 @@ def _patch(vocabulary: Vocabulary, before: Text, r: Replacement) -> Patch:
 def _made(vocabulary: Vocabulary, before: Text, start: int, end: int, replacements: Sequence[Replacement]) -> Patch:
     """The chunks from one character to another, with replacements."""
     source, words = before.source, before.words
-    first, last = (bisect_left(words, at, key=_start) for at in (start, end))
+    first, last = bisect_left(before.starts, start), bisect_left(before.starts, end)
     parts, shifts, at, by = list[str](), list[tuple[int, int, int]](), start, 0
     for r in replacements:
         parts += (source[at : r.start], r.new)
@@ -125,12 +127,13 @@ def _made(vocabulary: Vocabulary, before: Text, start: int, end: int, replacemen
         shifts.append((new, new + len(r.new), by))
         at = r.end
     made = vocabulary.words("".join([*parts, source[at:end]]), start, first=not first)
-    place = {(words[i].start, words[i].end): i for i in range(first, last)}
-    homes = [place.get(_home(word.start, word.end, shifts), NEW) for word in made]
-    pieces, bounds = list[int](), list[int]()
-    for word in made:
-        bounds.append(before.bounds[first] + len(pieces))
-        pieces += word.pieces
+    whole = (start, end) == replacements[0][:2]  # all of the chunks is new
+    place = {} if whole else {words[i][:2]: i for i in range(first, last)}
+    pieces, bounds, homes, at = list[int](), list[int](), list[int](), before.bounds[first]
+    for begin, stop, of_word, _ in made:
+        homes.append(place.get(_home(begin, stop, shifts), NEW) if place else NEW)
+        bounds.append(at + len(pieces))
+        pieces += of_word
     edges = [first + k for k, (a, b) in enumerate(pairwise([first - 1, *homes, last])) if b != a + 1]
     return Patch(start, end, first, last, pieces, bounds, homes, edges)
 

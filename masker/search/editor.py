@@ -10,14 +10,12 @@ source domain, and it is found with the first one in place.
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
 
 import numpy as np
 
-from masker.core.batching import padded
 from masker.core.edits import Edit, Rewrite, apply_edits, disjoint
 from masker.core.runtime import Pending
-from masker.core.segments import Unit, passages
+from masker.core.segments import Unit
 from masker.core.task import Task
 from masker.errors import check_whole
 from masker.model.settings import SearchSettings
@@ -27,18 +25,18 @@ from masker.search.asking import Asked, ask, ask_in_context
 from masker.search.classifiers import StyleClassifiers
 from masker.search.collecting import uncollected
 from masker.search.confidence import choose
-from masker.search.drafts import Bases, Candidates, grouped, spread, together
+from masker.search.drafts import SPARE, Bases, Candidates, grouped, leading, spread, together
 from masker.search.infilling import Alive
 from masker.search.pool import Spelling
 from masker.search.race import MARGIN, Race, decide, races_of, settle
 from masker.search.ranking import bound, f_score, matches, promise, rank
 from masker.search.reader import read_drafts
+from masker.search.reading import read_segments
 from masker.search.segments import Draft, Segment
 
 CHUNK = 2048  # texts at a time that the candidates of are held
 REFILLED = 10  # spans of a text that are also filled piece by piece
 JUDGED = 96  # drafts of a text that are ranked
-NEUTRAL = 0.1  # sentences that are so likely of the target domain are not turned where another one can be
 MISFIT = 1.0  # nats from which on a word does not fit, and another edit is tried
 WIDTH = 3  # drafts that further edits are added to
 FRESH = 32  # candidates from there
@@ -112,7 +110,9 @@ class SearchEditor:
         """The rewrites of texts whose segments have drafts; those of more than `max_edits` edits do not count."""
         by_text: dict[int, list[Segment]] = {}
         for segment in segments:
-            by_text.setdefault(segment.number, []).append(replace(segment, drafts=self.allowed(segment)))
+            drafts = self.allowed(segment)
+            of_text = by_text.setdefault(segment.number, [])
+            of_text.append(segment if len(drafts) == len(segment.drafts) else replace(segment, drafts=drafts))
         return [self._rewrite(source, by_text.get(k, [])) for k, source in enumerate(sources)]
 
     # -- candidates -------------------------------------------------------------------------------------------------
@@ -123,28 +123,7 @@ class SearchEditor:
         if lexicon.full:
             lexicon.clear()
             self._spelling.forget()
-        segments = []
-        for number, source in enumerate(sources):
-            for p in passages(self.task, source, self.unit):
-                ids = np.array(lexicon.ids(p.text.word(i).lower() for i in range(*p.words)))
-                segments.append(Segment(number, p.text, p.words, ids, np.zeros(2), keep=p.keep, offset=p.offset))
-        if segments:
-            in_encoder = self.style.of_encoder([segment.pieces for segment in segments])
-            in_words = self.style.of_words(padded([segment.ids.tolist() for segment in segments], 0)[0])
-            for segment, *log_p in zip(segments, in_encoder.tolist(), in_words.tolist(), strict=True):
-                segment.log_p = np.array(log_p)
-        for _, of_text in groupby(segments, key=lambda segment: segment.number):
-            self._choose([*of_text])
-        return segments
-
-    def _choose(self, segments: Sequence[Segment]) -> None:
-        """Which parts of a text are to be edited: those that speak for the source domain; if none does, the one that is
-        nearest to it. What speaks for neither is left alone where something else can be turned.
-        """
-        worst = min(segments, key=_opinion)
-        for segment in segments:
-            turned = segment is worst or _opinion(segment) < math.log(NEUTRAL) or not self.unit.sentences
-            segment.wanted = turned and bool(segment.log_p.min() < self.settings.enough)
+        return read_segments(self.task, self.style, self.unit, sources, enough=self.settings.enough)
 
     # -- drafts -----------------------------------------------------------------------------------------------------
 
@@ -156,11 +135,12 @@ class SearchEditor:
         """
         found = asked.candidates(asked.infiller.pool(), self._spelling)
         worth, most = self._promise(bases, found), JUDGED if known is None else FRESH
-        few = grouped(found.base, worth, found.count >= 0, most)
+        spare = grouped(found.base, worth, found.count >= 0, int(SPARE * most))
+        few = spare[leading(found.base[spare], most)]
         if known is None:
-            races = self._raced(bases, found.base, found, worth)
+            races = self._raced(bases, found.base[spare], found.take(spare), ordered=True)
         else:
-            races = self._raced(bases, *together(bases, found.take(few), known, JUDGED), None)
+            races = self._raced(bases, *together(bases, found.take(few), known, JUDGED))
         refills = asked.infiller.refills(refilled, self._alive(bases, asked))
         if len(refills):
             more = asked.candidates(refills, self._spelling)
@@ -168,13 +148,13 @@ class SearchEditor:
             np.minimum.at(least, found.base[few], worth[few])
             least[np.bincount(found.base[few], minlength=len(least)) < most] = -np.inf
             more = more.take(self._promise(bases, more) > least[more.base])
-            races += self._raced(bases, more.base, more, None)
+            races += self._raced(bases, more.base, more)
             found = Candidates.of([found, more])
         return found, races
 
-    def _raced(self, bases: Bases, base: np.ndarray, c: Candidates, worth: np.ndarray | None) -> list[Race]:
+    def _raced(self, bases: Bases, base: np.ndarray, c: Candidates, *, ordered: bool = False) -> list[Race]:
         bar = self._bar(bases)
-        races = races_of(spread(bases, base, c, self.style, self.settings, most=JUDGED, bar=bar, worth=worth))
+        races = races_of(spread(bases, base, c, self.style, self.settings, most=JUDGED, bar=bar, ordered=ordered))
         self._settle(races, wanted=max(1, self.wide))
         return races
 
@@ -208,7 +188,7 @@ class SearchEditor:
             return False
         best = segment.drafts[0]
         misfits = any(lost < -MISFIT for lost, _ in best.misfits)
-        return misfits or bool(best.leftovers) or not bool(best.log_p.min() >= self.settings.enough)
+        return misfits or bool(best.leftovers) or not best.least >= self.settings.enough
 
     def _promise(self, bases: Bases, c: Candidates) -> np.ndarray:
         """What infills will probably be worth, before any classifier has read them."""
@@ -240,12 +220,12 @@ class SearchEditor:
         task, least = self.task, self.settings.min_score
         none = Rewrite(source, source, task.from_, task.to, (), () if self.top else None)
         if not segments:
-            return replace(none, reason="no words")
+            return none.revised(reason="no words")
         best = [self.chosen(segment) for segment in segments]
         edits = disjoint([edit for each in zip(segments, best, strict=True) for edit in self._edits(*each)])
         if self.top:
             options = [
-                replace(none, text=apply_edits(source, e), edits=tuple(e), alternatives=None)
+                none.revised(text=apply_edits(source, e), edits=tuple(e), alternatives=None)
                 for segment in segments
                 for draft in segment.drafts
                 if (e := self._edits(segment, draft))
@@ -253,15 +233,15 @@ class SearchEditor:
             by_text: dict[str, Rewrite] = {}
             for option in sorted(options, key=lambda option: -option.score):  # there may be two ways to the same text
                 by_text.setdefault(option.text, option)
-            none = replace(none, alternatives=tuple(by_text.values())[: self.top])
+            none = none.revised(alternatives=tuple(by_text.values())[: self.top])
         if not edits:
             worst = min(float(segment.log_p.min()) for segment in segments)
             if worst >= self.settings.enough:
-                return replace(none, reason=f"it reads as {task.to} already ({math.exp(worst):.2f})")
+                return none.revised(reason=f"it reads as {task.to} already ({math.exp(worst):.2f})")
             if any(segment.drafts and draft is None for segment, draft in zip(segments, best, strict=True)):
-                return replace(none, reason=f"a few edits cannot make it read as {task.to}")
-            return replace(none, reason=f"no edit scores above {least:g}")
-        return replace(none, text=apply_edits(source, edits), edits=tuple(edits))
+                return none.revised(reason=f"a few edits cannot make it read as {task.to}")
+            return none.revised(reason=f"no edit scores above {least:g}")
+        return none.revised(text=apply_edits(source, edits), edits=tuple(edits))
 
     def acceptance(self, segment: Segment) -> tuple[float, float]:
         """How probably a reader accepts what becomes of a segment, and how similar it is: 1 if no critic was asked."""
@@ -275,7 +255,7 @@ class SearchEditor:
         drafts = self.allowed(segment)
         for least in (max(self.settings.clear, self.settings.convinced), self.settings.convinced):
             for draft in drafts:
-                if math.exp(draft.log_p.min()) >= least:
+                if math.exp(draft.least) >= least:
                     return draft
         return None
 
@@ -300,11 +280,6 @@ class SearchEditor:
             start, end = at.start + segment.offset, at.end + segment.offset
             edits.append(Edit(start, end, old, at.new, share, L1 - L2, -max(0.0, L3 - L4) + 0.0))
         return sorted(edits, key=lambda edit: edit.start)
-
-
-def _opinion(segment: Segment) -> float:
-    """What both classifiers together say of a segment: log p of the target domain."""
-    return float(segment.log_p.mean())
 
 
 def _log_odds(log_p: np.ndarray) -> np.ndarray:

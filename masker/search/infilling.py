@@ -6,14 +6,14 @@ then gives further infills of one piece, and, piece by piece from the left, each
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import chain
 
 import numpy as np
 
 from masker.core.batching import by_length
 from masker.core.padding import Frame, mask_spans
 from masker.core.runtime import array_module, to_numpy
-from masker.core.scoring import DomainScorer, Pieces, masked_rows
+from masker.core.scoring import DomainScorer, Pieces, span_rows
 from masker.core.spans import Span
 from masker.search.pool import Pool, compact
 
@@ -40,12 +40,13 @@ class Infiller:
         allowed: np.ndarray,
         batch_tokens: int,
     ) -> None:
-        self.texts, self.spans = texts, spans
-        self.ends = list(accumulate(map(len, spans), initial=0))  # rows of text k: ends[k] up to ends[k + 1]
+        counts = np.fromiter(map(len, spans), np.int64, len(spans))
+        flat = np.fromiter(chain.from_iterable(chain.from_iterable(spans)), np.int64, 2 * int(counts.sum()))
+        self.span = flat.reshape(-1, 2)  # [S, 2] those of all texts
+        self.text = np.repeat(np.arange(len(texts)), counts)  # [S] which of them it is
         self._target, self._source, self._frame, self._budget = target, source, frame, batch_tokens
         self._bias = np.where(allowed, 0.0, -np.inf).astype(np.float32)
-        self._rows = masked_rows(texts, spans, window)
-        self.text = np.repeat(np.arange(len(texts)), [len(of_text) for of_text in spans])
+        self._rows = span_rows(texts, counts, self.span, window)
         around = len(frame.start) + 1 + len(frame.end) + frame.n_p
         self._lengths = self._rows[:, 1] - self._rows[:, 0] - self._rows[:, 3] + around
         self._flat = np.fromiter(chain([0], *(text.pieces for text in texts)), np.int64)
@@ -70,10 +71,10 @@ class Infiller:
         at = np.minimum(self._rows[:, 2:3] + k, len(self._flat) - 1)
         return np.where(k < self._rows[:, 3:], self._flat[at], -1)
 
-    @cached_property
+    @property
     def inside(self) -> np.ndarray:
         """[S] whether something stands before the span."""
-        return np.fromiter((span.start > 0 for of_text in self.spans for span in of_text), bool, len(self._rows))
+        return np.asarray(self.span[:, 0] > 0)
 
     def worth(self) -> np.ndarray:
         """[S] how much a span is worth to be refilled: by how much the source domain prefers the old words and the

@@ -1,4 +1,4 @@
-"""One number for a whole row of numbers, to sort and compare rows by."""
+"""One number for a whole row of numbers, to compare rows by; and how rows are sorted that belong to groups."""
 
 from functools import lru_cache
 
@@ -9,7 +9,38 @@ def row_keys(rows: np.ndarray) -> np.ndarray:
     """[N, L] whole numbers -> [N] the same for equal rows, 0s at their ends aside, and another for others: of a
     million rows two have the same by chance once in ten million times.
     """
-    return (rows.astype(np.uint64) * _weights(rows.shape[1])).sum(1, dtype=np.uint64)
+    return np.asarray(
+        np.einsum("nl,l->n", np.ascontiguousarray(rows, np.int64).view(np.uint64), _weights(rows.shape[1]))
+    )
+
+
+def within(group: np.ndarray, *keys: np.ndarray, most: int | None = None) -> np.ndarray:
+    """Indices by group, and in each by the last of the keys, then by the one before it; `most` of a group, at most.
+
+    Those of a group stand together. To sort a table of short rows is several times as fast as to sort all at once.
+    """
+    first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]])[: len(group)])
+    sizes = np.diff(np.append(first, len(group)))
+    inside = np.arange(sizes.max(initial=0)) < sizes[:, None]
+    tables = []
+    for key in keys:
+        last = np.inf if key.dtype.kind == "f" else np.iinfo(key.dtype).max
+        tables.append(np.full(inside.shape, last, key.dtype))
+        tables[-1][inside] = key
+    order = np.argsort(tables[0], 1, kind="stable") if len(tables) == 1 else np.lexsort(tables, axis=1)
+    return np.asarray((order + first[:, None])[:, :most][inside[:, :most]])
+
+
+def packed(rows: np.ndarray) -> list[np.ndarray]:
+    """[N, L] whole numbers from -1 on -> as few keys [N] as they fit into, to sort them by: the last column first."""
+    bits = max(1, int(rows.max(initial=0) + 1).bit_length())
+    at_a_time, keys = max(1, 63 // bits), list[np.ndarray]()
+    for start in range(0, rows.shape[1], at_a_time):
+        key = np.zeros(len(rows), np.int64)
+        for column in reversed(rows.T[start : start + at_a_time]):
+            key = (key << bits) | (column + 1)
+        keys.append(key)
+    return keys
 
 
 @lru_cache(maxsize=256)

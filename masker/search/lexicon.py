@@ -12,6 +12,7 @@ import numpy as np
 from masker.model.bag_of_words import BUCKETS
 
 _ALL = 0xFFFFFFFF
+_BUCKET = np.uint32(BUCKETS - 1)  # the bits of a checksum that say which bucket it is
 _MOST = 500_000  # words, after which it begins anew: memory stays bounded whatever is read
 
 
@@ -24,11 +25,11 @@ class Lexicon:
     def clear(self) -> None:
         self._ids: dict[str, int] = {"": 0}
         self._crc = np.zeros((2, 1024), np.uint32)  # of the word, and of the word with a space before it
-        self._shift = np.zeros(1024, np.int64)  # which table goes with its length
+        self._shift = np.zeros(1024, np.int64)  # where the table begins that goes with its length
         self._alpha = np.zeros(1024, bool)
         self._tables = np.zeros((0, 4, 256), np.uint32)
         self._table_of: dict[int, int] = {}
-        self._note(0, "")
+        self._note(0, [""])
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -38,8 +39,11 @@ class Lexicon:
         return len(self) > _MOST
 
     def ids(self, words: Iterable[str]) -> list[int]:
-        known = self._ids
-        return [known[word] if word in known else self._add(word) for word in words]
+        known, words = self._ids, list(words)
+        fresh = dict.fromkeys(word for word in words if word not in known)
+        if fresh:
+            self._add(list(fresh))
+        return [known[word] for word in words]
 
     def alpha(self, ids: np.ndarray) -> np.ndarray:
         """Whether words are made of letters alone."""
@@ -47,35 +51,39 @@ class Lexicon:
 
     def buckets(self, rows: np.ndarray) -> np.ndarray:
         """[N, L] ids, 0 after the last -> [N, 2 L + 1] buckets of the words and pairs, -1 where there is none."""
-        edge = np.zeros((len(rows), 1), rows.dtype)
-        first, second = np.concatenate([edge, rows], 1), np.concatenate([rows, edge], 1)
-        crc, shift = self._crc[0][first], self._shift[second]
-        pairs = self._crc[1][second].copy()
-        for byte in range(4):
-            pairs ^= self._tables[shift, byte, crc & np.uint32(255)]
-            crc >>= np.uint32(8)
-        words = np.where(rows > 0, (self._crc[0][rows] % BUCKETS).astype(np.int32), -1)
-        beyond = (first == 0) & (np.arange(first.shape[1]) > 0)
-        return np.concatenate([words, np.where(beyond, -1, (pairs % BUCKETS).astype(np.int32))], 1)
+        around, size = np.pad(rows, ((0, 0), (1, 1))), rows.shape[1]
+        crc, second = self._crc[0].take(around), around[:, 1:]
+        buckets = np.empty((len(rows), 2 * size + 1), np.int32)
+        buckets[:, :size] = crc[:, 1:-1] & _BUCKET
+        first, pairs, table = crc[:, :-1].copy(), self._crc[1].take(second), self._shift.take(second)
+        for _ in range(4):
+            pairs ^= self._tables.take(table + (first & np.uint32(255)))
+            first >>= np.uint32(8)
+            table += 256
+        buckets[:, size:] = pairs & _BUCKET
+        none = rows == 0
+        buckets[:, :size][none] = buckets[:, size + 1 :][none] = -1
+        return buckets
 
-    def _add(self, word: str) -> int:
-        number = len(self._ids)
-        if number == len(self._shift):
+    def _add(self, words: list[str]) -> None:
+        first = len(self._ids)
+        while first + len(words) > len(self._shift):
             self._crc = np.concatenate([self._crc, np.zeros_like(self._crc)], 1)
             self._shift = np.concatenate([self._shift, np.zeros_like(self._shift)])
             self._alpha = np.concatenate([self._alpha, np.zeros_like(self._alpha)])
-        self._ids[word] = number
-        self._note(number, word)
-        return number
+        self._ids.update(zip(words, range(first, first + len(words)), strict=True))
+        self._note(first, words)
 
-    def _note(self, number: int, word: str) -> None:
-        spaced = f" {word}".encode(errors="surrogatepass")
-        self._crc[:, number] = zlib.crc32(spaced[1:]), zlib.crc32(spaced)
-        self._alpha[number] = word.isalpha()
-        if len(spaced) not in self._table_of:
-            self._table_of[len(spaced)] = len(self._tables)
-            self._tables = np.concatenate([self._tables, _zeros(len(spaced))[None]])
-        self._shift[number] = self._table_of[len(spaced)]
+    def _note(self, first: int, words: list[str]) -> None:
+        """What is known of words, the numbers of which begin with the first."""
+        mine, every = slice(first, first + len(words)), [f" {word}".encode(errors="surrogatepass") for word in words]
+        self._crc[0, mine] = [zlib.crc32(spaced[1:]) for spaced in every]
+        self._crc[1, mine] = [zlib.crc32(spaced) for spaced in every]
+        self._alpha[mine] = [word.isalpha() for word in words]
+        for size in {len(spaced) for spaced in every} - self._table_of.keys():
+            self._table_of[size] = self._tables.size
+            self._tables = np.concatenate([self._tables, _zeros(size)[None]])
+        self._shift[mine] = [self._table_of[len(spaced)] for spaced in every]
 
 
 def _zeros(count: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from masker.core.surface import infill_words
 from masker.core.vocabulary import Vocabulary
-from masker.search.keys import row_keys
+from masker.search.keys import packed, row_keys, within
 from masker.search.lexicon import Lexicon
 
 _REMEMBERED = 500_000  # infills: memory stays bounded whatever is read
@@ -37,7 +37,9 @@ class Pool:
         """Every infill of a span once, where it is most likely; by their spans."""
         if not len(self):
             return self
-        order = np.lexsort((-self.target_log_p, *self.pieces.T, self.row))
+        order = np.argsort(self.row, kind="stable")
+        keys = -self.target_log_p, *packed(self.pieces)
+        order = order[within(self.row[order], *(key[order] for key in keys))]
         row, pieces = self.row[order], self.pieces[order]
         again = (row[1:] == row[:-1]) & (pieces[1:] == pieces[:-1]).all(1)
         return self.take(order[np.concatenate([[True], ~again])])
@@ -73,30 +75,29 @@ class Spelling:
             self.forget()
         asked = np.concatenate([pieces + 1, inside[:, None]], 1)
         keys, first, back = np.unique(row_keys(asked), return_index=True, return_inverse=True)
-        numbers, fresh = keys.tolist(), list[list[int]]()
-        for key, row in zip(numbers, first.tolist(), strict=True):
-            if key not in self._known:
-                self._known[key] = len(self._known)
-                fresh.append(self._spelling(pieces[row], bool(inside[row])))
+        numbers = keys.tolist()
+        fresh = [k for k, key in enumerate(numbers) if key not in self._known]
         if fresh:
-            self._spelt = np.concatenate([self._spelt.reshape(-1, 1 + pieces.shape[1]), fresh])
+            self._known.update((numbers[k], n) for n, k in enumerate(fresh, len(self._known)))
+            new = self._spelling(pieces[first[fresh]], inside[first[fresh]])
+            self._spelt = np.concatenate([self._spelt.reshape(-1, 1 + pieces.shape[1]), new])
         spelt = self._spelt[np.array([self._known[key] for key in numbers], np.int64)][back.reshape(-1)]
         return spelt[:, 1:], spelt[:, 0]
 
-    def _spelling(self, pieces: np.ndarray, inside: bool) -> list[int]:
-        """[1 + n_p] how many words they are, and which."""
-        found = self._ids(tuple(piece for piece in pieces.tolist() if piece >= 0), inside)
-        if found is None or len(found) > len(pieces):
-            return [-1, *[0] * len(pieces)]
-        return [len(found), *found, *[0] * (len(pieces) - len(found))]
-
-    def _ids(self, pieces: tuple[int, ...], inside: bool) -> list[int] | None:
-        vocabulary = self._vocabulary
-        if pieces and vocabulary.continuation[pieces[0]] and (inside or not vocabulary.spaced):
-            return None  # `core.candidates.written` knows the few places where it could stand
-        left = vocabulary.chunk("a", spaced=True)[0][2] if inside else ()
-        infill = vocabulary.infill(left, pieces)
-        words = infill_words(infill)
-        if "\ufffd" in infill or not all(map(str.isprintable, words)):
-            return None
-        return self._lexicon.ids(word.lower() for word in words)
+    def _spelling(self, pieces: np.ndarray, inside: np.ndarray) -> np.ndarray:
+        """[N, n_p] pieces -> [N, 1 + n_p] how many words they are, and which."""
+        vocabulary, n_p = self._vocabulary, pieces.shape[1]
+        left = vocabulary.chunk("a", spaced=True)[0][2]
+        goes_on = vocabulary.continuation[pieces[:, 0]] & (pieces[:, 0] >= 0) & (inside | (not vocabulary.spaced))
+        found = list[tuple[str, ...] | None]()
+        for row, after, no in zip(pieces.tolist(), inside.tolist(), goes_on.tolist(), strict=True):
+            # `core.candidates.written` knows the few places where a piece that goes on with a word could stand
+            infill = "\ufffd" if no else vocabulary.infill(left if after else (), [p for p in row if p >= 0])
+            words = infill_words(infill)
+            good = "\ufffd" not in infill and all(map(str.isprintable, words)) and len(words) <= n_p
+            found.append(words if good else None)
+        spelt = np.zeros((len(found), 1 + n_p), np.int64)
+        spelt[:, 0] = [-1 if words is None else len(words) for words in found]
+        inside = np.arange(n_p) < spelt[:, :1]
+        spelt[:, 1:][inside] = self._lexicon.ids(word.lower() for words in found if words for word in words)
+        return spelt

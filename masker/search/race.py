@@ -5,7 +5,8 @@ what they can still be worth, until none of the others can be better than the be
 """
 
 import math
-from collections.abc import Sequence
+from bisect import insort
+from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 
 import numpy as np
@@ -27,14 +28,14 @@ MARGIN = 0.08  # drafts that int8 ranks lower by no more than this may be better
 class Race:
     """Drafts of one segment that may be its best: not yet read by the encoder's classifier, read, or looked at.
 
-    They are rows of `found`, and made only when they are looked at.
+    They are rows of `found`, and made only when they are read.
     """
 
     def __init__(self, segment: Segment, found: Spread, rows: slice) -> None:
         self.segment, self.found = segment, found
         self._first, self._next = rows.start, rows.start
         self._hoped, self._most = found.total[rows].tolist(), found.most[rows].tolist()
-        self._read = list[tuple[float, int]]()  # a heap: less what they are worth, and the rows
+        self._read = list[tuple[float, int, Draft]]()  # a heap: less what they are worth, the rows, and they themselves
         self.looked = 0
 
     def next(self, task: Task, wanted: int, bar: float, margin: float) -> tuple[list[int], list[Draft]]:
@@ -53,8 +54,8 @@ class Race:
             while self._read and len(looking) < min(max(LOOKED, wanted // 3), finalists):
                 if -self._read[0][0] < hope or -self._read[0][0] <= best:
                     break
-                k = heappop(self._read)[1]
-                if most[k - first] > bar and self.segment.write(task, draft := self.found.draft(k)):
+                draft = heappop(self._read)[2]
+                if draft.most > bar and self.segment.write(task, draft):
                     looking.append(draft)
             if looking or hope <= best or finalists <= 0:
                 return [], looking
@@ -67,9 +68,9 @@ class Race:
             if reading or not self._read:
                 return reading, []
 
-    def note(self, k: int, total: float) -> None:
+    def note(self, k: int, draft: Draft) -> None:
         """A draft has been read."""
-        heappush(self._read, (-total, k))
+        heappush(self._read, (-draft.total, k, draft))
 
 
 def races_of(found: Spread) -> list[Race]:
@@ -95,14 +96,19 @@ def settle(
             looking += [(race, draft) for draft in closely]
             if some or closely:
                 busy.append((race, bar))
-        log_p = style.begin_encoder([race.found.pieces(k) for race, k in reading])
+        groups = [*_by_spread(reading)]
+        log_p = style.begin_encoder([pieces for _, found, rows in groups for pieces in found.pieces(rows)])
         if looking:
             look(task, style, [(race.segment, draft) for race, draft in looking], s)
             for race, draft in looking:
                 race.looked += 1
-                race.segment.drafts.append(draft)
-                race.segment.drafts.sort(key=_by_total)
-        _note(s, reading, log_p())
+                insort(race.segment.drafts, draft, key=_by_total)
+        said, at = log_p(), 0
+        for mine, found, rows in groups:
+            drafts = found.read(rows, said[at : at + len(rows)], s)
+            for (race, k), draft in zip(mine, drafts, strict=True):
+                race.note(k, draft)
+            at += len(rows)
         going = busy
 
 
@@ -126,14 +132,13 @@ def decide(task: Task, style: StyleClassifiers, s: SearchSettings, segments: Seq
         segment.drafts.sort(key=_by_total)
 
 
-def _note(s: SearchSettings, reading: Sequence[tuple[Race, int]], log_p: np.ndarray) -> None:
-    """Drafts have been read by the encoder's classifier: note what it says [drafts] of them."""
+def _by_spread(
+    reading: Sequence[tuple[Race, int]],
+) -> Iterator[tuple[list[tuple[Race, int]], Spread, np.ndarray]]:
+    """Drafts that are to be read, by the spread that they are rows of."""
     for found in {id(race.found): race.found for race, _ in reading}.values():
-        mine = [n for n, (race, _) in enumerate(reading) if race.found is found]
-        totals = found.read(np.array([reading[n][1] for n in mine]), log_p[mine], s)
-        for n, total in zip(mine, totals, strict=True):
-            race, k = reading[n]
-            race.note(k, total)
+        mine = [(race, k) for race, k in reading if race.found is found]
+        yield mine, found, np.array([k for _, k in mine])
 
 
 def _by_total(draft: Draft) -> float:

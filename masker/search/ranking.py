@@ -77,17 +77,19 @@ def f_score(shared: np.ndarray, new: np.ndarray, old: np.ndarray, lost: float) -
 
 def matches(removed: np.ndarray, added: np.ndarray) -> np.ndarray:
     """[N, R] and [N, A] words, 0 where there is none -> [N] how many of the added ones were removed, each once."""
-    free = removed > 0
-    count = np.zeros(len(removed), np.int64)
-    rows = np.arange(len(removed))
+    columns = np.ascontiguousarray(removed.T)
+    free, count = columns > 0, np.zeros(len(removed), np.int64)
     for word in added.T:
-        equal = free & (removed == word[:, None])
-        first, found = equal.argmax(1), equal.any(1)
-        free[rows[found], first[found]] = False
-        count += found
+        sought = word > 0
+        for old, there in zip(columns, free, strict=True):
+            found = sought & there & (old == word)
+            there &= ~found
+            sought &= ~found
+            count += found
     return count
 
 
 def doubles(rows: np.ndarray, lexicon: Lexicon) -> np.ndarray:
     """[N, L] words -> [N] how many of them follow themselves."""
-    return np.asarray(((rows[:, 1:] == rows[:, :-1]) & lexicon.alpha(rows[:, 1:])).sum(1))
+    row, column = np.nonzero((rows[:, 1:] == rows[:, :-1]) & (rows[:, 1:] > 0))
+    return np.bincount(row[lexicon.alpha(rows[row, column])], minlength=len(rows))

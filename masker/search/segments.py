@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +16,7 @@ from masker.core.text import Text, is_punctuation
 from masker.search.edited import Patch
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """An infill for some words of a text, with the log-likelihoods L1 and L3 of it, L2 and L4 of the words."""
 
     span: Span
@@ -45,6 +45,11 @@ class Draft:
     reading: float = 0.0  # what the reader makes of it
     misfits: tuple[tuple[float, int], ...] = ()  # words that have become less likely: by how much, and which
     leftovers: tuple[int, ...] = ()  # words that still speak for the source domain, the worst first
+
+    @property
+    def least(self) -> float:
+        """What the classifier says that is less sure of it."""
+        return min(self.log_p.tolist())
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,11 @@ class Segment:
         """Which words of its text no edit may touch."""
         return protected_words(self.text, self.keep)
 
+    @cached_property
+    def lower(self) -> list[str]:
+        """Its words in small letters."""
+        return [self.text.word(k).lower() for k in range(*self.words)]
+
     @property
     def pieces(self) -> list[int]:
         return self.text.pieces[self.text.bounds[self.words.start] : self.text.bounds[self.words.stop]]
@@ -103,6 +113,11 @@ class Segment:
         """The characters from its first word, or from the beginning, up to the next segment, in what is seen."""
         words, (first, stop) = self.text.words, self.words
         return words[first].start if first else 0, words[stop].start if stop < len(words) else len(self.text.source)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of its text."""
+        return self.words == (0, len(self.text.words))
 
     def has(self, span: Span) -> bool:
         """Whether a span is to be edited here. What could be inserted between two segments belongs to the second."""
@@ -152,8 +167,12 @@ class Segment:
             if (at := self.known[key]) is None:
                 return False
             found.append(at)
-        draft.replacements = tuple(sorted(found, key=lambda r: (r.start, r.end)))
+        draft.replacements = tuple(sorted(found, key=_place)) if len(found) > 1 else tuple(found)
         return all(a.end < b.start for a, b in pairwise(draft.replacements))
+
+
+def _place(r: Replacement) -> Range:
+    return r.start, r.end
 
 
 def _spoken(words: str) -> str:

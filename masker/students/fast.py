@@ -1,7 +1,6 @@
 """A tagger as a method of editing: its tags become edits of the text as it is written, with spaces and capitals."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from masker.core.account import Account, TagRound, TagRow
@@ -9,7 +8,7 @@ from masker.core.candidates import placed
 from masker.core.edits import Edit, Rewrite, compose, disjoint
 from masker.core.runtime import Pending
 from masker.core.segments import Passage, Unit, passages
-from masker.core.spans import Span, may_be_edited, protected_words
+from masker.core.spans import Span, may_be_edited
 from masker.core.task import Task
 from masker.errors import MaskerError, check_number
 from masker.students.lasertagger.tagging import Tagging
@@ -69,9 +68,8 @@ class FastEditor:
             found = self._edits(len(going), tagged)
             for k, edits in zip(going, found, strict=True):
                 for edit in reversed(edits):  # from the right, so that the places of the others stay
-                    rewrites[k] = replace(
-                        rewrites[k], edits=compose(rewrites[k], edit), text=edit.apply(rewrites[k].text)
-                    )
+                    known = rewrites[k]
+                    rewrites[k] = known.revised(edits=compose(known, edit), text=edit.apply(known.text))
             going = [k for k, edits in zip(going, found, strict=True) if edits]
 
     def _tagged(self, sources: Sequence[str]) -> list["Tagged"]:
@@ -96,9 +94,9 @@ class FastEditor:
     def _edit(self, p: Passage, span: Span, infill: str, sure: float) -> Edit | None:
         """A change as an edit, if it may be made and is one."""
         moved = Span(span.start + p.words.start, span.stop + p.words.start)
-        if not may_be_edited(p.text, moved, p.keep):
+        if not may_be_edited(p.text, moved, p.keep, p.fixed):
             return None
-        r = placed(self.task, p.text, moved, infill, protected_words(p.text, p.keep))
+        r = placed(self.task, p.text, moved, infill, p.fixed)
         if r is None:
             return None
         return Edit(r.start + p.offset, r.end + p.offset, p.text.source[r.start : r.end], r.new, sure)
@@ -107,7 +105,7 @@ class FastEditor:
         if rewrite.text != rewrite.source:
             return rewrite
         words = any(map(str.isalnum, rewrite.source))
-        return replace(rewrite, edits=(), reason="the student would keep it as it is" if words else "no words")
+        return rewrite.revised(edits=(), reason="the student would keep it as it is" if words else "no words")
 
 
 def _rows(tagged: Sequence[Tagged]) -> Iterator[TagRow]:

@@ -16,7 +16,7 @@ from masker.data.corpora import hold_out
 from masker.data.formats import read_lines
 from masker.data.formats.text import json_object
 from masker.errors import MaskerError
-from masker.model.critic import ASPECTS, CriticCard, row
+from masker.model.critic import ASPECTS, CriticCard, rows_of
 from masker.model.critic_network import CriticNetwork
 from masker.model.folder import GRAPHS, one_line, staged
 from masker.model.padded_mlm import PaddedMLM
@@ -80,7 +80,7 @@ class Rows:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, ratings: Sequence[Rating], device: torch.device) -> "Rows":
-        rows = [row(vocabulary, rating.to, rating.source, rating.text) for rating in ratings]
+        rows = [rows_of(vocabulary, each.to, [each.source], [each.text])[0] for each in ratings]
         ids, attention = (torch.from_numpy(array).to(device) for array in padded(rows, vocabulary.pad))
         good = torch.tensor([rating.aspects for rating in ratings], dtype=torch.float32, device=device)
         return cls(ids, attention, good.view(-1, len(ASPECTS)), np.fromiter(map(len, rows), np.int64, len(rows)))

@@ -50,6 +50,12 @@ def test_a_rewrite_shows_what_has_changed() -> None:
     assert rewrite.__rich__().plain.count("good") == 1
 
 
+def test_a_revised_rewrite_is_the_same_but_for_what_is_said() -> None:
+    rewrite = Rewrite("a b", "a b", "x", "y", reason="no words")
+    assert rewrite.revised(text="a c", reason=None) == Rewrite("a b", "a c", "x", "y")
+    assert rewrite == Rewrite("a b", "a b", "x", "y", reason="no words")
+
+
 def test_edits_are_made_where_they_are() -> None:
     assert EDIT.apply("the bad x") == "the good x"
     assert apply_edits("the bad x", [EDIT, Edit(9, 9, "", "!", 0.0)]) == "the good x!"

@@ -125,6 +125,15 @@ def test_what_is_kept_is_told_to_the_parts_that_have_it() -> None:
     assert kept == [["!"], ["we", "."], ["good"]]
 
 
+def test_passages_are_found_once_for_all_that_ask_alike() -> None:
+    source, unit = "It is fine. I like Hal. Go!", Unit(sentences=True)
+    other = make_task(make_model("bert"), protect=(Pattern(re.compile("fine. I")),))
+    found = passages(TASK, source, unit)
+    assert passages(TASK, source, Unit(sentences=True)) is found
+    assert len(passages(TASK, source, Unit())) == 1
+    assert len(passages(other, source, unit)) == 2 < len(found)
+
+
 def test_a_stop_that_stands_apart_ends_a_sentence_even_after_an_abbreviation() -> None:
     assert sentences("she saw the dr . He left") == ["she saw the dr .", "He left"]
     assert sentences("she saw the dr. He left") == ["she saw the dr. He left"]

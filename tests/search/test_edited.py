@@ -35,16 +35,16 @@ def test_edited_texts_know_where_their_old_words_were(words: list[str], edits: l
         assert edited.text.word(j) == text.word(i)
     gone = {i for i in range(len(words)) for r in made if r.start <= text.words[i].start < r.end}
     assert {*old.values()} == {*range(len(words))} - gone
-    assert bool(edited.near(1)) <= bool(made)
-    assert set(edited.near(2)) <= set(edited.near(20)) <= set(old)
+    assert bool(edited.near(1, range(len(words)))) <= bool(made)
+    assert set(edited.near(2, range(len(words)))) <= set(edited.near(20, range(len(words)))) <= set(old)
 
 
 def test_near_words_are_those_beside_an_edit() -> None:
     text = VOCABULARY.read("we like the food it was terrible .")
     inserted = Edited(VOCABULARY, text, [Replacement(7, 7, " so")])
-    assert [inserted.text.word(j) for j in inserted.near(1)] == ["like", "the"]
+    assert [inserted.text.word(j) for j in inserted.near(1, range(8))] == ["like", "the"]
     deleted = Edited(VOCABULARY, text, [Replacement(7, 16, "")])
-    assert [deleted.text.word(j) for j in deleted.near(2)] == ["we", "like", "it", "was"]
+    assert [deleted.text.word(j) for j in deleted.near(2, range(8))] == ["we", "like", "it", "was"]
     assert deleted.homes == [0, 1, 4, 5, 6, 7]
     assert inserted.homes == [0, 1, NEW, 2, 3, 4, 5, 6, 7]
 

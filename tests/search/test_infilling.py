@@ -41,7 +41,7 @@ def test_the_first_infill_and_the_old_words_are_those_of_the_paper(tasks: Callab
     scores = Exhaustive(task).begin(read, [[] for _ in read])()
     found = infiller(task, TEXTS)
     for k, of_text in enumerate(scores):
-        part = slice(found.ends[k], found.ends[k + 1])
+        part = found.text == k
         np.testing.assert_array_equal(found.best[part, :, 0], of_text.infills)
         np.testing.assert_allclose(found.target_log_p[part, :, 0].sum(1), of_text.log_L1, atol=1e-3)
         np.testing.assert_allclose(found.source_log_p[part, :, 0].sum(1), of_text.log_L3, atol=1e-3)
@@ -63,15 +63,15 @@ def rows_of(pool: Pool) -> list[tuple[int, int, tuple[int, ...], float, float]]:
 def test_a_refill_has_the_likelihood_of_its_pieces_one_after_the_other(tasks: Callable[[str], Task]) -> None:
     task = tasks("bert")
     found = infiller(task, TEXTS[:1])
-    text, frame, runtime = found.texts[0], task.frame, task.target.runtime
+    text, frame, runtime = task.vocabulary.read(TEXTS[0]), task.frame, task.target.runtime
     refills = rows_of(found.refills(3, always))
     assert len(refills) == 3 * BEAMS
     for _, row, pieces, target_log_p, _ in refills:
-        span = found.spans[0][row]
+        a, b = found.span[row].tolist()
         chain = [*pieces, *[frame.pad] * (frame.n_p - len(pieces))]
         total = 0.0
         for k in range(min(len(pieces) + 1, frame.n_p)):  # what follows the first [PAD] is certain
-            start, stop = text.bounds[span.start], text.bounds[span.stop]
+            start, stop = text.bounds[a], text.bounds[b]
             masks = [*chain[:k], *[frame.mask] * (frame.n_p - k)]
             body = [*text.pieces[:start], *masks, *text.pieces[stop:]]
             ids = torch.tensor([[*frame.start, task.target.token, *body, *frame.end]])
@@ -97,7 +97,7 @@ def test_single_pieces_are_those_of_most_contrast(
     task = tasks("bert")
     monkeypatch.setattr(infilling, "TOP", int(task.allowed().sum()))  # so that [PAD] is among them
     found = infiller(tasks("bert"), TEXTS)
-    n_p, pad, count = found._frame.n_p, found._frame.pad, found.ends[-1]
+    n_p, pad, count = found._frame.n_p, found._frame.pad, len(found.span)
     pool = rows_of(found.pool())
     assert [row for _, row, *_ in pool[:count]] == list(range(count))  # the paper's infills come first
     for row in range(count):
@@ -115,9 +115,8 @@ def test_single_pieces_are_those_of_most_contrast(
 
 def test_nothing_is_never_inserted_where_nothing_was(tasks: Callable[[str], Task]) -> None:
     found = infiller(tasks("bert"), TEXTS)
-    spans = [span for of_text in found.spans for span in of_text]
     for _, row, pieces, _, _ in rows_of(found.refills(100, always)):
-        assert pieces or spans[row].start < spans[row].stop
+        assert pieces or found.span[row, 0] < found.span[row, 1]
 
 
 def test_without_a_source_domain_there_is_no_contrast(tasks: Callable[[str], Task]) -> None:
