@@ -30,7 +30,7 @@ from masker.errors import MaskerError
 Words = tuple[str, ...]
 PHRASES = "phrases"  # the method that JSONL tells of
 BETWEEN, NOTHING = "...", "-"
-DRAFTS = 12  # of a sentence
+DRAFTS = 10  # of a sentence
 WIDTH = 48  # of them that are kept on the way
 LESS_USUAL, LONGER = 0.6, 0.6  # what it costs to take the next of several new phrases, and gains to replace a word
 _GROUP = re.compile(r"@\w+")
