@@ -208,8 +208,11 @@ def _lacks_for_baseline(name: str, masker: "Masker", task: Task) -> str | None:
 
 def _tell_auto(editor: "AutoEditor", text: str) -> tuple[Rewrite, Account]:
     from masker.search.accounts import auto_account
+    from masker.search.phrases import PHRASES
 
     rewrite, account = auto_account(editor, text)
+    if rewrite.method == PHRASES:
+        return rewrite, account
     told = [_tell_fast(one, text) for one in (editor.fast, *editor.again)]  # the try that stands, else the first
     tags = next((tags for tried, tags in told if tried.text == rewrite.text), told[0][1])
     return rewrite, replace(account, rounds=tags.rounds)

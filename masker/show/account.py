@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from masker.show.table import table
 from masker.show.terminal import visible
-from masker.show.words import CHECKS, TERMS, chances, check_value, summary
+from masker.show.words import CHECKS, TERMS, chances, check_value, summary, tried_by
 
 if TYPE_CHECKING:
     from masker.core.account import DraftRow, SegmentAccount, TagRound
@@ -33,7 +33,7 @@ def _segment(one: "SegmentAccount", to: str) -> list[Any]:
 
     parts: list[Any] = [Text(visible(one.text), "bold"), Text(visible(one.reason)), Text(chances(one, to), "dim")]
     if one.student is not None:
-        parts.append(Text(visible(f"the student writes: {one.student}")))
+        parts.append(Text(visible(f"{tried_by(one)} writes: {one.student}")))
         grid = _grid("check", "value", "passed")
         for check in one.checks:
             grid.add_row(CHECKS[check.name], check_value(check), "yes" if check.passed else "no")

@@ -8,7 +8,7 @@ from masker.core.edits import Edit, Rewrite
 from masker.show.diff import marked, rewrite_html
 from masker.show.heat import grid_html, words_html
 from masker.show.style import in_notebook, whole_page
-from masker.show.words import CHECKS, TERMS, chances, check_value, summary
+from masker.show.words import CHECKS, TERMS, chances, check_value, summary, tried_by
 
 if TYPE_CHECKING:
     from masker.core.account import Account, DraftRow, SegmentAccount, TagRound
@@ -68,7 +68,7 @@ def _segment(one: "SegmentAccount", to: str) -> str:
         lines = "".join(
             f"<tr><td>{_e(name)}</td><td>{_e(value)}</td><td class={ok}>{ok}</td></tr>" for name, value, ok in rows
         )
-        parts.append(f'<h3>The student’s rewrite</h3><p class="prose small">{_e(one.student)}</p>')
+        parts.append(f'<h3>{tried_by(one).capitalize()}’s rewrite</h3><p class="prose small">{_e(one.student)}</p>')
         parts.append(f'<div class="scroll"><table class="narrow"><tbody>{lines}</tbody></table></div>')
     if one.as_it_is is not None and one.drafts:
         parts.append("<h3>Drafts, the best first</h3>" + _drafts(one, one.as_it_is))

@@ -25,7 +25,15 @@ CHECKS = {
     "critic": "a reader would accept it, by the critic",
     "misfit": "no word has become much less likely",
 }
-_EDITORS = {"fast": "the student (fast)", "search": "the search editor (search)", "paper": "the paper's method"}
+_EDITORS = {
+    "fast": "the student (fast)", "search": "the search editor (search)", "paper": "the paper's method",
+    "phrases": "the phrase book (phrases)",
+}  # fmt: skip
+
+
+def tried_by(one: "SegmentAccount") -> str:
+    """Whose rewrite was checked."""
+    return "the phrase book" if one.method == "phrases" else "the student"
 
 
 def check_value(check: "Check") -> str:
