@@ -199,13 +199,14 @@ def _written(text: str, parts: Sequence[Part]) -> str:
         part = by_start.get(i, Part(i, i + 1, text[slice(*spans[i])]))
         found += [(" " if k else gap, word) for k, word in enumerate(part.new.split())]
         i = part.stop
-    while found and not found[0][1][0].isalnum():  # no mark is left before the first word
-        del found[0]
+    opening = next((i for i, (a, b) in enumerate(spans) if any(map(str.isalnum, text[a:b]))), 0)
+    while found[opening:] and not found[opening][1][0].isalnum():  # no mark comes to stand before the first word
+        del found[opening]
     words = _with_articles([word for _, word in found])
-    if not words:
+    if not words[opening:]:
         return ""
-    if text[spans[0][0]].isupper():
-        words[0] = words[0][0].upper() + words[0][1:]
+    if text[spans[opening][0]].isupper():
+        words[opening] = words[opening][0].upper() + words[opening][1:]
     gaps = [
         gap or " " * (left[-1] + right[0]).isalnum()
         for (left, right), (gap, _) in zip(pairwise(words), found[1:], strict=True)

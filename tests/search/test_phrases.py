@@ -51,6 +51,7 @@ def book() -> PhraseBook:
         ("Blasted phone.", "Phone."),
         ("darned , i forgot it .", "i forgot it ."),
         ("Fool, wait.", "Person, wait."),
+        ('"Fool" is what he said.', '"Person" is what he said.'),
         ("a darned old sack", "an old bag"),
         ("this is a big pile of junk", "this is a bad thing"),
         ("it 's a big darned wreck , it is a wreck", "it 's broken , it is broken"),
