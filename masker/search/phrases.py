@@ -193,31 +193,34 @@ def _written(text: str, parts: Sequence[Part]) -> str:
     """A sentence with parts of it said otherwise: its case, spaces and articles go with that."""
     spans = split_words(text)
     by_start = {part.start: part for part in parts}
-    found, i = list[tuple[str, str]](), 0  # words, and what stands before them
+    found, i = list[tuple[str, str, int]](), 0  # what stands before a word, the word, and which one of the text it is
     while i < len(spans):
         gap = text[spans[i - 1][1] if i else 0 : spans[i][0]]
-        part = by_start.get(i, Part(i, i + 1, text[slice(*spans[i])]))
-        found += [(" " if k else gap, word) for k, word in enumerate(part.new.split())]
-        i = part.stop
+        if part := by_start.get(i):
+            found += [(" " if k else gap, word, -1) for k, word in enumerate(part.new.split())]
+        else:
+            found.append((gap, text[slice(*spans[i])], i))
+        i = part.stop if part else i + 1
     opening = next((i for i, (a, b) in enumerate(spans) if any(map(str.isalnum, text[a:b]))), 0)
     while found[opening:] and not found[opening][1][0].isalnum():  # no mark comes to stand before the first word
         del found[opening]
-    words = _with_articles([word for _, word in found])
+    words = _with_articles([word for _, word, _ in found], [place for *_, place in found])
     if not words[opening:]:
         return ""
     if text[spans[opening][0]].isupper():
         words[opening] = words[opening][0].upper() + words[opening][1:]
     gaps = [
         gap or " " * (left[-1] + right[0]).isalnum()
-        for (left, right), (gap, _) in zip(pairwise(words), found[1:], strict=True)
+        for (left, right), (gap, *_) in zip(pairwise(words), found[1:], strict=True)
     ]
     return words[0] + "".join(map(add, gaps, words[1:])) + text[spans[-1][1] :]
 
 
-def _with_articles(words: list[str]) -> list[str]:
-    """`a` or `an`, as the word behind it wants it."""
-    for k, (article, word) in enumerate(pairwise(words)):
-        if article.lower() in ("a", "an") and word[0].isalpha():
+def _with_articles(words: list[str], places: Sequence[int]) -> list[str]:
+    """`a` or `an`, as a word wants it that has come to stand behind it."""
+    for k, ((article, word), (before, behind)) in enumerate(zip(pairwise(words), pairwise(places), strict=True)):
+        together = 0 <= before == behind - 1  # as in the text: it is right, or its author's
+        if article.lower() in ("a", "an") and word[0].isalpha() and not together:
             sounds = word.lower().startswith(_VOWELS) and not word.lower().startswith(_NOT_VOWELS)
             words[k] = article[0] + ("n" if sounds else "")
     return words

@@ -56,6 +56,7 @@ def book() -> PhraseBook:
         ("this is a big pile of junk", "this is a bad thing"),
         ("it 's a big darned wreck , it is a wreck", "it 's broken , it is broken"),
         ("a darned unicorn , a sack", "a unicorn , a bag"),
+        ("an hour , an FBI man , a sack", "an hour , an FBI man , a bag"),
     ],
 )
 def test_what_stands_first_in_the_book_is_the_first_draft(book: PhraseBook, text: str, first: str) -> None:
