@@ -76,3 +76,22 @@ def search_texts(
     task: Task, style: Any, sources: Sequence[str], knobs: dict[str, Any], *, unit: Unit = Unit(), top: int = 0
 ) -> list[Rewrite]:
     return SearchEditor(task, style, SearchSettings(**knobs), unit=unit, top=top).edit(sources)
+
+
+class Critic:
+    """Accepts texts as it was told to."""
+
+    def __init__(self, **sure: float) -> None:
+        self.sure = sure
+
+    def accepts(self, to: str, sources: Sequence[str], texts: Sequence[str]) -> np.ndarray:
+        return np.array([max([self.sure.get(word, 0.01) for word in text.split()]) for text in texts])
+
+
+class Idle:
+    """Leaves all as it is."""
+
+    name, chunk, prefetch = "fast", 8, 0
+
+    def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
+        return lambda: [Rewrite(text, text, "negative", "positive") for text in texts]

@@ -1,7 +1,6 @@
 """Phrase books: what is read from a file, the drafts that it makes of a sentence, and which of them stand."""
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +8,13 @@ import pytest
 
 from masker.api import Masker
 from masker.core.edits import Rewrite
-from masker.core.runtime import Pending
 from masker.errors import MaskerError
 from masker.model.folder import EMBEDDED
 from masker.search.auto import AutoEditor
 from masker.search.editor import SearchEditor
 from masker.search.phrases import PHRASES, PhraseBook, trusted
 from masker.search.writing import draft_editors
-from search.styles import Words, searching, with_style
+from search.styles import Critic, Idle, Words, searching, with_style
 
 BOOK = """
 # a comment
@@ -106,25 +104,6 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
 
 
 # -- in the editor ----------------------------------------------------------------------------------------------------
-
-
-class Critic:
-    """Accepts texts as it was told to."""
-
-    def __init__(self, **sure: float) -> None:
-        self.sure = sure
-
-    def accepts(self, to: str, sources: Sequence[str], texts: Sequence[str]) -> np.ndarray:
-        return np.array([max([self.sure.get(word, 0.01) for word in text.split()]) for text in texts])
-
-
-class Idle:
-    """Leaves all as it is."""
-
-    name, chunk, prefetch = "fast", 8, 0
-
-    def begin(self, texts: Sequence[str]) -> Pending[list[Rewrite]]:
-        return lambda: [Rewrite(text, text, "negative", "positive") for text in texts]
 
 
 def edited(text: str, critic: Critic, *lines: str) -> Rewrite:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from masker.api import Masker
@@ -18,7 +17,7 @@ from masker.search.auto import AutoEditor
 from masker.search.editor import SearchEditor
 from masker.search.writing import Drafts, draft_editors
 from masker.students.lm.student import Beam
-from search.styles import Words, searching, with_style
+from search.styles import Critic, Idle, Words, searching, with_style
 
 TEXT = "the food was bad ."
 
@@ -33,29 +32,6 @@ class Writer:
     def write(self, texts: Sequence[str], to: str | None = None, *, beams: int | None = None) -> list[list[Beam]]:
         self.asked += texts
         return [[Beam(text, -1.0) for text in self.drafts.get(source, ())] for source in texts]
-
-
-class Critic:
-    """Accepts texts as it was told to."""
-
-    def __init__(self, **sure: float) -> None:
-        self.sure = sure
-
-    def accepts(self, to: str, sources: Sequence[str], texts: Sequence[str]) -> np.ndarray:
-        return np.array([max([self.sure.get(word, 0.01) for word in text.split()]) for text in texts])
-
-
-class Idle:
-    """Leaves all as it is."""
-
-    name, chunk, prefetch = "fast", 8, 0
-
-    def begin(self, texts: Sequence[str]) -> "Idle":
-        self.texts = texts
-        return self
-
-    def __call__(self) -> list[Rewrite]:
-        return [Rewrite(text, text, "negative", "positive") for text in self.texts]
 
 
 @pytest.fixture(scope="module")
