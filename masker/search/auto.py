@@ -2,8 +2,9 @@
 
 Sentence by sentence, the rewrite of the fast editor stands where both classifiers of the search editor are convinced by
 it and a critic accepts it; without a critic, where the close look finds no word that does not fit at all. Where it does
-not stand, the fast editor may try again, more or less inclined to keep words. All others are searched; and where a
-reader would rather accept something that was tried before than what was found, that stands after all.
+not stand, the fast editor may try again, more or less inclined to keep words; and where there is a phrase book, the
+best of its drafts and of these stands. All others are searched; and where a reader would rather accept something that
+was tried before than what was found, that stands after all.
 """
 
 import math
@@ -50,7 +51,7 @@ MOODS = (-1.0, 1.0, -2.5)  # what comes to the student's bias to keep words wher
 class AutoEditor:
     """Two editors of the same task; and others for what the fast one does not get right: it `again` in other moods, and
     `writers`, each with an editor for every rank of its drafts. Where there are such, all compete, and nothing stands
-    before a critic has read everything.
+    before a critic has read everything. `phrases` are editors for the ranks of a phrase book, which compete with it.
     """
 
     name = "auto"
@@ -82,9 +83,10 @@ class AutoEditor:
         for editor in self.again:
             tried += self._tried_again(editor, sources, segments, tried)
         agreed = self._written(sources, segments, tried)
-        stands = [] if self.writers else _best(one for one in tried if one.is_accepted())
-        if not self.writers:
-            tried = [one for one in tried if not one.is_accepted() or any(one is best for best in stands)]
+        accepted = [] if self.writers else [one for one in tried if one.is_accepted()]
+        stands = _best(accepted) if self.phrases else accepted
+        beaten = {id(one) for one in accepted} - {id(one) for one in stands}
+        tried = [one for one in tried if id(one) not in beaten]
         for one in stands:
             one.segment.wanted = False
         search.draft(segments)
