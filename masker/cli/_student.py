@@ -1,4 +1,4 @@
-"""masker fit --student: silver pairs of the training lines, a student that learns from them, and graphs for both."""
+"""masker fit --student: silver pairs of the training lines, a student that learns from them, and its graphs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +19,6 @@ def add_student(folder: Path, lines: Mapping[str, Sequence[str]], *, command: st
     from masker.model.light import LightModel
     from masker.students.base import StudentSettings, student_class
 
-    export(folder)  # first, since it makes the rewriting faster
     (folder / SILVER).mkdir(exist_ok=True)
     judge = _judge(folder / SILVER / "judge", lines)
     model = LightModel.read(folder)

@@ -15,7 +15,7 @@ from masker.cli._baseline import Baseline, add_baselines
 from masker.cli._output import MAIN
 from masker.cli._reporting import look_first, say_plan
 from masker.cli._reporting import report as write_report
-from masker.cli._student import SILVER, add_student
+from masker.cli._student import SILVER, add_student, export
 from masker.cli._training import claim, command, reports, say
 from masker.cli.reader import fit_reader
 from masker.errors import MaskerError
@@ -167,6 +167,8 @@ def fit(
         return  # one process goes on
     if not finished:
         _forget(out)
+    if parts.aside or student:
+        export(out)  # what rewrites many lines now does it sooner, and whoever uses the model on a CPU
     if student:
         add_student(out, parts.train, command=command(), resume=finished)
     if reader:

@@ -18,7 +18,7 @@ from masker.model.claim import check_begun, claimed
 from masker.model.folder import SETTINGS
 from masker.model.padded_mlm import PaddedMLM
 from masker.model.seen import packed
-from masker.model.settings import NO_SEGMENTER, Settings
+from masker.model.settings import NO_SEGMENTER, SearchSettings, Settings
 from masker.training import checkpoint
 from masker.training.examples import encode_corpora, segment
 from masker.training.padded import Result, train
@@ -27,6 +27,8 @@ from masker.training.settings import TrainSettings
 from masker.training.vocabulary import respelt
 
 SHAPED = 10_000  # texts of a domain whose sentences are counted
+APART = 5  # words of a sentence for each edit in it; docs/fitting.md has the figures
+MOST_EDITS = 4
 UNSPACED = 0.01  # share of texts in scripts without spaces above which a model depends on how they were cut
 # layers, width, heads of models made from scratch
 SIZES = {"tiny": (2, 128, 2), "mini": (4, 256, 4), "small": (6, 384, 12), "base": (12, 768, 12)}
@@ -115,6 +117,7 @@ def _train(
         model.settings.longest[name] = int(sizes.double().quantile(0.99)) if len(sizes) else 0
         model.settings.seen[name] = packed(corpus.pieces_of(mine))
         model.settings.shape[name] = shape(model.vocabulary, corpora[name][:SHAPED])
+    _allow_edits(model.settings)
     result = train(model, corpus, held_out, settings, domains=domains, out=out, kept=kept, resume=resume, report=report)
     data = [_described(name, lines, licences) for name, lines in corpora.items()]
     start = f"none, from scratch, size {size}" if size else str(base or "embedded")
@@ -129,6 +132,15 @@ def _of_language(model: PaddedMLM, texts: Sequence[str], vocabulary: int | None)
     unspaced = sum(map(is_unspaced, texts)) > UNSPACED * len(texts)
     model.settings = replace(model.settings, gaps=gaps, segmenter=segmenter() or NO_SEGMENTER if unspaced else None)
     return model
+
+
+def _allow_edits(settings: Settings) -> None:
+    """More edits than are usual for the search editor where it is to edit long sentences."""
+    for name, other in settings.domains.items():
+        if other and settings.by_sentence(name, other):
+            edits = min(MOST_EDITS, int(settings.shape[other]["words"] / APART))
+            if edits > SearchSettings.max_edits:
+                settings.search[name] = {"max_edits": edits}
 
 
 def rehearse(

@@ -17,6 +17,9 @@ import pytest
 import toy
 from toy import CORPORA, hears_ctrl_c
 
+from masker import runtime
+from masker.model.light import LightModel
+
 Cli = Callable[..., "Run"]  # noqa: F821  (conftest's)
 Fails = Callable[..., str]
 TWO = ("--domain", "negative=negative.txt", "--domain", "positive=positive.txt", "--out", "model")
@@ -319,6 +322,7 @@ def test_a_fit_ends_with_a_report(fit: Cli, masker: Cli, enough: Path) -> None:
                  "wrote model: span accuracy", "negative to positive", "wrote model/report.html"):  # fmt: skip
         assert told in result.err, told
     assert (enough / "model" / "report.html").read_text("utf-8").startswith("<!doctype html>")
+    assert isinstance(runtime.load("model", "cpu"), LightModel)
     card = (enough / "model" / "README.md").read_text("utf-8")
     assert "## How it rewrites" in card
     made = settings(enough / "model")["made"][-1]

@@ -57,6 +57,13 @@ def test_domains_and_their_counterparts(base: Path, tmp_path: Path) -> None:
             fit(CORPORA, tmp_path / "x", base=base, settings=QUICK, counterparts=wrong)
 
 
+def test_long_sentences_may_have_more_edits(base: Path, tmp_path: Path) -> None:
+    longer = {name: [4 * "and so on " + line for line in lines] for name, lines in CORPORA.items()}
+    three = {"max_edits": 3}
+    for corpora, knobs in ((CORPORA, {}), (longer, {"negative": three, "positive": three})):
+        assert fit(corpora, tmp_path / str(len(knobs)), base=base, settings=QUICK).settings.search == knobs
+
+
 def test_domains_are_told_apart_by_their_token(base: Path, tmp_path: Path) -> None:
     """The same masked text, another domain, another answer."""
     settings = TrainSettings(steps=300, batch_size=32, lr=3e-3, dropout=0.0, eval_every=300)
