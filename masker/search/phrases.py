@@ -11,10 +11,10 @@ A book is a text file with a line for each group of phrases:
 `-` leaves a phrase out. `@heap` stands for each of its words, in a new phrase for the one that was found. What stands
 behind `...`, and what may be left out, may stand between the words of a phrase, of which `a` and `an` are the same: `a
 darned little heap of junk` has `heap of junk` in it. One of the words in `[ ]` must stand beside a phrase, where `.` is
-any mark or no word. A word that the book does not have is read as one that it has if only signs differ, or letters that
-are said longer: `bl@sted`, `d*rned`, `daaarned`; or as `~arned~` if it has these letters in it. Where phrases overlap,
-all ways of saying it otherwise are drafts, those first that replace most, by what stands first; there are none if the
-best one is what was said: `old heap = old heap` keeps it.
+any mark or no word, and `~ing` any word that ends so. A word that the book does not have is read as one that it has if
+only signs differ, or letters that are said longer: `bl@sted`, `d*rned`, `daaarned`; or as `~arned~` if it has these
+letters in it. Where phrases overlap, all ways of saying it otherwise are drafts, those first that replace most, by what
+stands first; there are none if the best one is what was said: `old heap = old heap` keeps it.
 """
 
 import re
@@ -39,7 +39,7 @@ WIDTH = 48  # of them that are kept on the way
 LESS_USUAL, LONGER = 0.6, 0.6  # what it costs to take the next of several new phrases, and gains to replace a word
 _GROUP = re.compile(r"@\w+")
 _BESIDE = re.compile(r"(?:\[([^][]+)\])?([^][]+)(?:\[([^][]+)\])?")
-_LONG, _SIGNS = re.compile(r"(.)\1\1+"), str.maketrans("@$!|1035", "asiiioes")
+_LONG, _SIGNS = re.compile(r"(.)\1\1+"), str.maketrans("@$!|1035", "asiiioes", "'’")
 _VOWELS, _NOT_VOWELS = tuple("aeiou"), ("uni", "use", "usu", "one", "eu")
 
 
@@ -74,10 +74,10 @@ class Phrase(NamedTuple):
 
     def found(self, words: Words, start: int, between: frozenset[str]) -> Iterator[tuple[int, float, list[str]]]:
         """Where it ends if it begins at a word, how many words of it there are, and what may be said instead."""
-        if self.before and _beside(words, start - 1) not in self.before:
+        if self.before and self.before.isdisjoint(_beside(words, start - 1)):
             return
         for stop, said in _ends(self.slots, words, start, between):
-            if self.behind and _beside(words, stop) not in self.behind:
+            if self.behind and self.behind.isdisjoint(_beside(words, stop)):
                 continue
             size = sum(len(words_of(text)) for _, text in said) + (bool(self.before) + bool(self.behind)) / 2
             yield stop, size, [_named(new, said) for new in self.news]
@@ -129,18 +129,19 @@ class PhraseBook:
 
     @cached_property
     def _words(self) -> dict[str, None]:
-        slots = (slot for phrase in self.phrases for slot in phrase.slots)
-        return dict.fromkeys(word for slot in slots for words in slot.options for word in words)
+        slots = (words for phrase in self.phrases for slot in phrase.slots for words in slot.options)
+        beside = (phrase.before | phrase.behind for phrase in self.phrases)
+        return dict.fromkeys(word for words in (*slots, *map(sorted, beside)) for word in words)
 
     @cached_property
     def _parts(self) -> list[str]:
-        return [word for word in self._words if word.startswith(PART)]
+        return [word for word in self._words if word.endswith(PART)]
 
     def _meant(self, word: str) -> str:
         """A word as the book has it."""
         if word in self._words or len(set(word)) == 1 or not any(map(str.isalpha, word)):
             return word
-        plain = word if word.isalpha() else word.translate(_SIGNS)
+        plain = word if word.isalpha() or word[-2:] in ("'s", "’s") else word.translate(_SIGNS)
         ways = [way for way in (plain, _LONG.sub(r"\1", plain), _LONG.sub(r"\1\1", plain)) if way in self._words]
         if "*" in plain:
             ways += filter(re.compile(re.escape(plain).replace(r"\*", r"\w")).fullmatch, self._words)
@@ -196,10 +197,10 @@ def _phrase(old: str, news: Sequence[str], groups: Mapping[str, tuple[Words, ...
     return Phrase(slots, tuple("" if new == NOTHING else new for new in news), *sides)
 
 
-def _beside(words: Words, place: int) -> str:
-    """A word, or a dot for a mark and where there is none."""
+def _beside(words: Words, place: int) -> tuple[str, ...]:
+    """A word and its endings, or a dot for a mark and where there is none."""
     word = words[place] if 0 <= place < len(words) else ""
-    return word if any(map(str.isalnum, word)) else "."
+    return (word, PART + word[-2:], PART + word[-3:]) if any(map(str.isalnum, word)) else (".",)
 
 
 def _slots(phrase: str, groups: Mapping[str, tuple[Words, ...]]) -> tuple[Slot, ...]:

@@ -30,7 +30,8 @@ who the heck = who
 sack = bag
 @nag = @heap | goat
 rotten @nag = old @nag
-[. and] goat [. is] = animal
+[. and] goat [. is ~ing] = animal
+dont goat = do not play
 you goat [.] = -
 mr fool = mr fool
 ~blockhead~ = -
@@ -64,6 +65,7 @@ def book() -> PhraseBook:
         ("a rotten goat , a rotten heap", "an old goat , an old heap"),
         ("goat is tired and goat , a goat !", "animal is tired and animal , a goat !"),
         ("it is late you goat", "it is late"),
+        ("Goat running, don't goat, Don’t goat, a goat's.", "Animal running, do not play, do not play, a goat's."),
         ("you goat is tired , you goats , the f00l", "you goat is tired , you goats , the person"),
         ("a s@ck , a s*ck , a saaack , sac", "a bag , a bag , a bag , sac"),
         ("Blockheadshere, wait, mr fool and the FOOOL.", "Wait, mr fool and the person."),
