@@ -5,12 +5,16 @@ A book is a text file with a line for each group of phrases:
     @heap = piece | heap | pile
     @heap of junk = bad thing | mess
     darned | blasted = - | really
+    @heap [. and] = lot
     ... = little | big | old
 
 `-` leaves a phrase out. `@heap` stands for each of its words, in a new phrase for the one that was found. What stands
 behind `...`, and what may be left out, may stand between the words of a phrase, of which `a` and `an` are the same: `a
-darned little heap of junk` has `heap of junk` in it. Where phrases overlap, all ways of saying it otherwise are drafts,
-those first that replace most, by what stands first.
+darned little heap of junk` has `heap of junk` in it. One of the words in `[ ]` must stand beside a phrase, where `.` is
+any mark or no word, and `~ing` any word that ends so. A word that the book does not have is read as one that it has if
+only signs differ, or letters that are said longer: `bl@sted`, `d*rned`, `daaarned`; or as `~arned~` if it has these
+letters in it. Where phrases overlap, all ways of saying it otherwise are drafts, those first that replace most, by what
+stands first; there are none if the best one is what was said: `old heap = old heap` keeps it.
 """
 
 import re
@@ -29,11 +33,13 @@ from masker.errors import MaskerError
 
 Words = tuple[str, ...]
 PHRASES = "phrases"  # the method that JSONL tells of
-BETWEEN, NOTHING = "...", "-"
+BETWEEN, NOTHING, PART = "...", "-", "~"
 DRAFTS = 10  # of a sentence
 WIDTH = 48  # of them that are kept on the way
 LESS_USUAL, LONGER = 0.6, 0.6  # what it costs to take the next of several new phrases, and gains to replace a word
 _GROUP = re.compile(r"@\w+")
+_BESIDE = re.compile(r"(?:\[([^][]+)\])?([^][]+)(?:\[([^][]+)\])?")
+_LONG, _SIGNS = re.compile(r"(.)\1\1+"), str.maketrans("@$!|1035", "asiiioes", "'’")
 _VOWELS, _NOT_VOWELS = tuple("aeiou"), ("uni", "use", "usu", "one", "eu")
 
 
@@ -63,11 +69,17 @@ class Phrase(NamedTuple):
 
     slots: tuple[Slot, ...]
     news: tuple[str, ...]
+    before: frozenset[str] = frozenset()
+    behind: frozenset[str] = frozenset()
 
-    def found(self, words: Words, start: int, between: frozenset[str]) -> Iterator[tuple[int, int, list[str]]]:
+    def found(self, words: Words, start: int, between: frozenset[str]) -> Iterator[tuple[int, float, list[str]]]:
         """Where it ends if it begins at a word, how many words of it there are, and what may be said instead."""
+        if self.before and self.before.isdisjoint(_beside(words, start - 1)):
+            return
         for stop, said in _ends(self.slots, words, start, between):
-            size = sum(len(words_of(text)) for _, text in said)
+            if self.behind and self.behind.isdisjoint(_beside(words, stop)):
+                continue
+            size = sum(len(words_of(text)) for _, text in said) + (bool(self.before) + bool(self.behind)) / 2
             yield stop, size, [_named(new, said) for new in self.news]
 
 
@@ -93,17 +105,16 @@ class PhraseBook:
             if not line.strip() or line.startswith("#"):
                 continue
             olds, news = ([part.strip() for part in side.split("|")] for side in (*line.split("=", 1), "")[:2])
-            slots = [_slots(old, groups) for old in olds]
+            found = [_phrase(old, news, groups) for old in olds]
             if olds == [BETWEEN]:
                 between.update(news)
             elif len(olds) == 1 and _GROUP.fullmatch(olds[0]) and olds[0] not in groups and all(news):
-                groups[olds[0]] = tuple(map(words_of, news))
-            elif all(news) and all(slots) and all(slot.options for some in slots for slot in some):
-                instead = tuple("" if new == NOTHING else new for new in news)
-                phrases += [Phrase(some, instead) for some in slots]
+                groups[olds[0]] = tuple(words for new in news for words in groups.get(new, (words_of(new),)))
+            elif all(news) and all(found):
+                phrases += filter(None, found)
             else:
                 raise MaskerError(f"{name}, line {number}: write OLD | OLD = NEW | NEW, with - for nothing")
-        alone = (phrase for phrase in phrases if len(phrase.slots) == 1 and "" in phrase.news)
+        alone = (p for p in phrases if len(p.slots) == 1 and "" in p.news and not p.before | p.behind)
         left_out = {words[0] for phrase in alone for words in phrase.slots[0].options if len(words) == 1}
         return cls(phrases, frozenset(between | left_out))
 
@@ -112,8 +123,29 @@ class PhraseBook:
         return [[*map(Phrasing, self.drafts(text, beams or DRAFTS))] for text in texts]
 
     def drafts(self, text: str, most: int = DRAFTS) -> list[str]:
-        found = (_written(text, parts) for parts in self._ways(words_of(text)))
-        return [*dict.fromkeys(draft for draft in found if draft and draft != text)][:most]
+        found = (_written(text, parts) for parts in self._ways(tuple(map(self._meant, words_of(text)))))
+        drafts = [*dict.fromkeys(filter(None, found))]
+        return [] if drafts[:1] == [text] else [draft for draft in drafts if draft != text][:most]
+
+    @cached_property
+    def _words(self) -> dict[str, None]:
+        slots = (words for phrase in self.phrases for slot in phrase.slots for words in slot.options)
+        beside = (phrase.before | phrase.behind for phrase in self.phrases)
+        return dict.fromkeys(word for words in (*slots, *map(sorted, beside)) for word in words)
+
+    @cached_property
+    def _parts(self) -> list[str]:
+        return [word for word in self._words if word.endswith(PART)]
+
+    def _meant(self, word: str) -> str:
+        """A word as the book has it."""
+        if word in self._words or len(set(word)) == 1 or not any(map(str.isalpha, word)):
+            return word
+        plain = word if word.isalpha() or word[-2:] in ("'s", "’s") else word.translate(_SIGNS)
+        ways = [way for way in (plain, _LONG.sub(r"\1", plain), _LONG.sub(r"\1\1", plain)) if way in self._words]
+        if "*" in plain:
+            ways += filter(re.compile(re.escape(plain).replace(r"\*", r"\w")).fullmatch, self._words)
+        return next(iter(ways + [part for part in self._parts if part.strip(PART) in plain]), word)
 
     @cached_property
     def _by_first(self) -> dict[str, list[Phrase]]:
@@ -152,6 +184,22 @@ def words_of(text: str) -> Words:
     """Words as they are compared: in lower case, and with one article."""
     words = (text[a:b].lower() for a, b in split_words(text))
     return tuple("a" if word == "an" else word for word in words)
+
+
+def _phrase(old: str, news: Sequence[str], groups: Mapping[str, tuple[Words, ...]]) -> Phrase | None:
+    """A phrase; none if nothing is looked for, or a group that is not known."""
+    parts = match.groups() if (match := _BESIDE.fullmatch(old)) else ("",) * 3
+    before, slots, behind = (_slots(part or "", groups) for part in parts)
+    if not slots or not all(slot.options for slot in (*before, *slots, *behind)):
+        return None
+    sides = (frozenset(word for slot in side for words in slot.options for word in words) for side in (before, behind))
+    return Phrase(slots, tuple("" if new == NOTHING else new for new in news), *sides)
+
+
+def _beside(words: Words, place: int) -> tuple[str, ...]:
+    """A word and its endings, or a dot for a mark and where there is none."""
+    word = words[place] if 0 <= place < len(words) else ""
+    return (word, PART + word[-2:], PART + word[-3:]) if any(map(str.isalnum, word)) else (".",)
 
 
 def _slots(phrase: str, groups: Mapping[str, tuple[Words, ...]]) -> tuple[Slot, ...]:

@@ -28,6 +28,13 @@ darned | blasted = - | really
 , you fool = -
 who the heck = who
 sack = bag
+@nag = @heap | goat
+rotten @nag = old @nag
+[. and] goat [. is ~ing] = animal
+dont goat = do not play
+you goat [.] = -
+mr fool = mr fool
+~blockhead~ = -
 ... = little | big
 """.splitlines()
 
@@ -55,6 +62,13 @@ def book() -> PhraseBook:
         ("it 's a big darned wreck , it is a wreck", "it 's broken , it is broken"),
         ("a darned unicorn , a sack", "a unicorn , a bag"),
         ("an hour , an FBI man , a sack", "an hour , an FBI man , a bag"),
+        ("a rotten goat , a rotten heap", "an old goat , an old heap"),
+        ("goat is tired and goat , a goat !", "animal is tired and animal , a goat !"),
+        ("it is late you goat", "it is late"),
+        ("Goat running, don't goat, Don’t goat, a goat's.", "Animal running, do not play, do not play, a goat's."),
+        ("you goat is tired , you goats , the f00l", "you goat is tired , you goats , the person"),
+        ("a s@ck , a s*ck , a saaack , sac", "a bag , a bag , a bag , sac"),
+        ("Blockheadshere, wait, mr fool and the FOOOL.", "Wait, mr fool and the person."),
     ],
 )
 def test_what_stands_first_in_the_book_is_the_first_draft(book: PhraseBook, text: str, first: str) -> None:
@@ -73,7 +87,9 @@ def test_a_word_that_is_a_phrase_by_itself_does_not_stay(book: PhraseBook) -> No
     assert not any("fool" in draft or "darned" in draft for draft in book.drafts("the darned fool said it"))
 
 
-@pytest.mark.parametrize("text", ["", " ", "nothing of it is here .", "junk", "...", "darned", "darned !"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "nothing is here .", "junk", "...", "darned", "darned !", "mr fool", "iii 50"]
+)
 def test_no_phrase_no_draft_and_none_without_words(book: PhraseBook, text: str) -> None:
     assert book.drafts(text) == (["really"] if text == "darned" else ["really !"] if text == "darned !" else [])
 
@@ -89,7 +105,10 @@ def test_it_writes_as_writers_do(book: PhraseBook) -> None:
     ]
 
 
-@pytest.mark.parametrize("line", ["no equals", "= new", "old =", "old = a || b", " | x = y", "@unknown thing = y"])
+@pytest.mark.parametrize(
+    "line",
+    ["no equals", "= new", "old =", "old = a || b", " | x = y", "@no thing = y", "[@no] x = y", "[x] = y", "a [b = c"],
+)
 def test_a_bad_line_is_told_by_its_number(line: str) -> None:
     with pytest.raises(MaskerError, match=r"line 2: .*OLD \| OLD = NEW"):
         PhraseBook.read(["a = b", line])
