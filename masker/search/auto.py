@@ -10,6 +10,7 @@ was tried before than what was found, that stands after all.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,6 @@ from masker.core.edits import Edit, Rewrite, apply_edits
 from masker.core.runtime import Pending
 from masker.core.spans import Span
 from masker.core.surface import Replacement
-from masker.core.task import Task
 from masker.core.text import Text
 from masker.search.coherence import REACH
 from masker.search.collecting import uncollected
@@ -289,25 +289,17 @@ def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether no word near an edit has become less likely, by TOLERATED: in the target domain now, than in the source
     domain before. What is likely enough now is not asked about as it was before.
     """
-    task = search.task
+    task, segments = search.task, [one.segment for one in tried]
     assert task.source
-    edited = [Edited(task.vocabulary, one.segment.text, _replacements(one.segment, one.edits)) for one in tried]
-    near = [_asked(task, one.segment, each) for one, each in zip(tried, edited, strict=True)]
-    table = WordTable(task, edited, near)
-    now = table.log_p(task.target)  # [S]
-    homes = [[each.homes[j] for j in words] for each, words in zip(edited, near, strict=True)]
-    old = WordTable(task, [one.segment.text for one in tried], homes)
-    rows = np.flatnonzero(now <= -TOLERATED)
-    of = np.repeat(np.arange(len(tried)), table.sizes)  # [S] whose word it is
+    before = Edited(task.vocabulary, [(segment.text, (), {}) for segment in segments])
+    after = Edited(task.vocabulary, [(one.segment.text, _replacements(one.segment, one.edits), {}) for one in tried])
+    fixed = np.fromiter(chain.from_iterable(segment.fixed for segment in segments), bool)
+    free = ~fixed & (before.widths <= task.frame.n_p)  # that could be edited themselves, as the search editor has it
+    asked = np.flatnonzero(after.near(REACH) & (after.old(free, 0) > 0))
+    now = WordTable(task, after, asked).log_p(task.target)  # [S]
+    rows = asked[now <= -TOLERATED]
+    of = after.number[rows]  # whose word it is
+    old = WordTable(task, before, before.starts[of] + after.homes[rows])
     worst = np.zeros(len(tried))
-    np.maximum.at(worst, of[rows], old.log_p(task.source, rows) - now[rows])
+    np.maximum.at(worst, of, old.log_p(task.source) - now[now <= -TOLERATED])
     return [Check("misfit", lost, TOLERATED, lost < TOLERATED, at_most=True) for lost in worst.tolist()]
-
-
-def _asked(task: Task, segment: Segment, edited: Edited) -> list[int]:
-    """The old words near an edit that could be edited themselves, as the search editor has it."""
-    fixed, bounds, homes = segment.fixed, segment.text.bounds, edited.homes
-    return [
-        j for j in edited.near(REACH, range(len(fixed)))
-        if not fixed[homes[j]] and bounds[homes[j] + 1] - bounds[homes[j]] <= task.frame.n_p
-    ]  # fmt: skip
