@@ -116,9 +116,9 @@ class Text:
         return bounds
 
     @cached_property
-    def parts(self) -> dict[Any, Any]:
-        """What it was cut into, by what asked for it (`core.segments`): several editors read the same text."""
-        return {}
+    def parts(self) -> list[tuple[Any, Any]]:
+        """What asked for it, and what it was cut into (`core.segments`): several editors read the same text."""
+        return []
 
     @cached_property
     def starts(self) -> list[int]:

@@ -134,15 +134,16 @@ def _patches(
 
 
 def _patch(vocabulary: Vocabulary, before: Text, r: Replacement) -> Patch:
-    source, words = before.source, before.words
-    start, end = r.start, r.end
-    while start and not source[start - 1].isspace():
-        start -= 1
-    if not words or start <= words[0].start:  # a tokenizer may read what is no longer first, or is now, in another way
-        while end < len(source) and source[end].isspace():
+    source, words, (start, end, new) = before.source, before.words, r
+    if not (source[start : start + 1].isspace() and (new or source[end:])[:1].isspace()):
+        while start and not source[start - 1].isspace():
+            start -= 1
+    first = not words or start <= words[0].start
+    while first and end < len(source) and source[end].isspace():
+        end += 1  # a tokenizer may read what is no longer first, or is now, in another way
+    if first or not (source[end - 1].isspace() and (new or source[: r.start])[-1:].isspace()):
+        while end < len(source) and not source[end].isspace():
             end += 1
-    while end < len(source) and not source[end].isspace():
-        end += 1
     return _made(vocabulary, before, start, end, [r])
 
 
@@ -150,17 +151,21 @@ def _made(vocabulary: Vocabulary, before: Text, start: int, end: int, replacemen
     """The chunks from one character to another, with replacements."""
     source, words = before.source, before.words
     first, last = bisect_left(before.starts, start), bisect_left(before.starts, end)
+    if (start, end) == replacements[0][:2]:  # all of the chunks is new
+        chunks = enumerate(replacements[0].new.split(), first)
+        new = [word[2] for k, chunk in chunks for word in vocabulary.chunk(chunk, spaced=k > 0)]
+        edges = [*range(first, first + len(new) + (bool(new) or first < last))]
+        return Patch(start, end, first, last, [*chain(*new)], [*map(len, new)], [NEW] * len(new), edges)
     parts, shifts, at, by = list[str](), list[tuple[int, int, int]](), start, 0
     for r in replacements:
         parts += (source[at : r.start], r.new)
-        new, by = r.start + by, by + len(r.new) - (r.end - r.start)
-        shifts.append((new, new + len(r.new), by))
+        begin, by = r.start + by, by + len(r.new) - (r.end - r.start)
+        shifts.append((begin, begin + len(r.new), by))
         at = r.end
     made = vocabulary.words("".join([*parts, source[at:end]]), start, first=not first)
-    whole = (start, end) == replacements[0][:2]  # all of the chunks is new
-    place = {} if whole else {words[i][:2]: i for i in range(first, last)}
+    place = {words[i][:2]: i for i in range(first, last)}
     pieces, widths = [piece for word in made for piece in word.pieces], [len(word.pieces) for word in made]
-    homes = [place.get(_home(word.start, word.end, shifts), NEW) for word in made] if place else [NEW] * len(made)
+    homes = [place.get(_home(word.start, word.end, shifts), NEW) for word in made]
     edges = [first + k for k, (a, b) in enumerate(pairwise([first - 1, *homes, last])) if b != a + 1]
     return Patch(start, end, first, last, pieces, widths, homes, edges)
 

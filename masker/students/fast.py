@@ -12,7 +12,7 @@ from masker.core.spans import Span, may_be_edited
 from masker.core.task import Task
 from masker.errors import MaskerError, check_number
 from masker.students.lasertagger.tagging import Tagging
-from masker.students.lasertagger.tags import Op, Tag
+from masker.students.lasertagger.tags import KEEP, Op, Tag
 
 
 class Tagged(NamedTuple):
@@ -46,7 +46,8 @@ class FastEditor:
         return lambda: self.edit(texts)
 
     def edit(self, texts: Sequence[str]) -> list[Rewrite]:
-        rewrites = [Rewrite(text, text, self.task.from_, self.task.to) for text in texts]
+        none = Rewrite("", "", self.task.from_, self.task.to)
+        rewrites = [none.revised(source=text, text=text) for text in texts]
         for _ in self._rounds(rewrites):
             pass
         return [self._explained(rewrite) for rewrite in rewrites]
@@ -128,6 +129,9 @@ def _changes(tags: Sequence[Tag], likely: Sequence[float]) -> Iterator[tuple[Spa
     """
     k, end = 0, len(tags) - 1
     while k <= end:
+        if tags[k] is KEEP:
+            k += 1
+            continue
         start, phrases, sure = k, list[str](), 1.0
         while k < end and tags[k].op == Op.DELETE:
             phrases.append(tags[k].phrase)
