@@ -10,6 +10,7 @@ from masker.core.task import Task
 from masker.search.drafts import Bases, Candidates
 from masker.search.edited import Edited
 from masker.search.infilling import Infiller
+from masker.search.keys import some_of
 from masker.search.pool import Pool, Spelling
 from masker.search.segments import Draft, Segment
 
@@ -26,7 +27,7 @@ class Asked:
     def candidates(self, pool: Pool, spelling: Spelling) -> Candidates:
         """The infills that would change something."""
         infiller, pool = self.infiller, pool.distinct()
-        pool = pool.take((pool.pieces != infiller.old[pool.row]).any(1))
+        pool = pool.take(np.flatnonzero(some_of(pool.pieces != infiller.old.take(pool.row, 0))))
         words, count = spelling.words(pool.pieces, infiller.inside[pool.row])
         old = infiller.old_t[pool.row], infiller.old_s[pool.row]
         log_p = np.stack([pool.target_log_p, pool.source_log_p, *old], 1)

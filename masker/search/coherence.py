@@ -17,8 +17,8 @@ import numpy as np
 from masker.core.task import Task
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
-from masker.search.edited import Edited, starts_of
-from masker.search.keys import within
+from masker.search.edited import Edited
+from masker.search.keys import starts_of, within
 from masker.search.segments import Draft, Segment
 from masker.search.word_table import WordTable
 

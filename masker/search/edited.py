@@ -14,6 +14,7 @@ from masker.core.surface import Replacement
 from masker.core.task import Task
 from masker.core.text import Text, is_punctuation
 from masker.core.vocabulary import Vocabulary
+from masker.search.keys import ranges, starts_of
 
 NEW = -2  # in the place of the number of an old word; one less than what stands before the first, so never next to it
 
@@ -54,7 +55,7 @@ class Edited:
         moved = self.starts[of] + starts_of(grown) - starts_of(longer)[of]  # [P] by what a patch is from where it was
         passed = np.bincount(moved + first + words, grown, len(self.number) + 1)[:-1].astype(np.int64).cumsum()
         homes = np.arange(len(self.number)) - (self.starts - starts_of(longer))[self.number] - passed
-        new = _ranges(moved + first, words)  # the words of patches
+        new = ranges(moved + first, words)  # the words of patches
         at, bounds = (starts_of(before) + number)[self.number], _flat(text.bounds for text, _, _ in texts)
         at = (at + homes).clip(0, max(0, len(bounds) - 2))
         pieces = _sizes(text.pieces for text, _, _ in texts)
@@ -65,7 +66,7 @@ class Edited:
         self.widths = widths  # [W] how many pieces they have
         self.homes = homes  # [W] which words of the text before they are, NEW where they are none
         known = _flat(chain((text.pieces for text, _, _ in texts), (patch.pieces for patch in patches)))
-        self.pieces = np.concatenate([[0], known[_ranges(source, widths)]])  # of all texts; it is never empty
+        self.pieces = np.concatenate([[0], known[ranges(source, widths)]])  # of all texts; it is never empty
         wide = np.zeros(len(self.number) + len(texts), np.int64)
         wide[np.arange(len(self.number)) + self.number] = widths
         self._bounds = 1 + starts_of(wide)  # [W + N] where in these each word begins, and where each text ends
@@ -190,13 +191,3 @@ def _sizes(some: Iterable[Sequence[object]]) -> np.ndarray:
 
 def _flat(some: Iterable[Iterable[int]]) -> np.ndarray:
     return np.fromiter(chain.from_iterable(some), np.int64)
-
-
-def starts_of(sizes: np.ndarray) -> np.ndarray:
-    """Where things of such sizes begin, one after the other."""
-    return np.asarray(sizes.cumsum() - sizes)
-
-
-def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """All numbers of ranges, one after the other."""
-    return np.asarray(np.repeat(starts - starts_of(sizes), sizes) + np.arange(sizes.sum()))
