@@ -101,6 +101,8 @@ class Vocabulary:
 
     def pieces(self, source: str) -> list[int]:
         """Those of a text, without its words."""
+        if text := self._texts.get(source):
+            return text.pieces
         chunks, known = source.split(), self._flat
         found = [piece for chunk in chunks[:1] for word in self.chunk(chunk, spaced=False) for piece in word[2]]
         for chunk in chunks[1:]:

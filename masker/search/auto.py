@@ -8,6 +8,7 @@ was tried before than what was found, that stands after all.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -16,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from masker.core.account import Check
-from masker.core.batching import padded
 from masker.core.editor import Editor
 from masker.core.edits import Edit, Rewrite, apply_edits
 from masker.core.runtime import Pending
@@ -193,7 +193,7 @@ class Tried(NamedTuple):
             if word in left:
                 left.remove(word)
                 shared += 1
-        kept = f_score(np.array(shared), np.array(len(self.lower)), np.array(old.stop - old.start), LOST)
+        kept = f_score(shared, len(self.lower), old.stop - old.start, LOST)
         return worth(self.checks[-1].value, float(kept))
 
 
@@ -218,7 +218,7 @@ def judged(
     for checks in (_words, _encoder, _pleases if search.critic else _fits):  # the cheapest first
         for one, check in zip(going, checks(search, going), strict=True):
             one.checks.append(check)
-        going = [one for one in going if one.is_accepted()]
+        going = [one for one in going if one.checks[-1].passed]
     return tried
 
 
@@ -243,15 +243,17 @@ def _tried(search: SearchEditor, segment: Segment, edits: list[Edit], by: str, r
     start, end = words[segment.words.start].start, words[segment.words.stop - 1].end
     start, end = min(start, replacements[0].start), max(end, replacements[-1].end) + grown
     text = search.task.vocabulary.read(written(segment.text.source, replacements))
-    mine = [k for k, word in enumerate(text.words) if start <= word.start and word.end <= end]
-    lower = [text.word(k).lower() for k in mine]
-    return Tried(segment, edits, text, Span(mine[0], mine[-1] + 1) if mine else Span(0, 0), lower, by, [], rank)
+    first, stop = bisect_left(text.starts, start), len(text.words)
+    while stop > first and text.words[stop - 1].end > end:
+        stop -= 1
+    lower = [text.source[a:b].lower() for a, b, _, _ in text.words[first:stop]]
+    return Tried(segment, edits, text, Span(first, stop) if lower else Span(0, 0), lower, by, [], rank)
 
 
 def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the words' classifier is convinced."""
-    ids = [search.style.lexicon.ids(one.lower) for one in tried]
-    return _enough(search, "bag_of_words", search.style.of_words(padded(ids, 0)[0]), tried)
+    rows = search.style.lexicon.rows([one.lower for one in tried])
+    return _enough(search, "bag_of_words", search.style.of_words(rows), tried)
 
 
 def _encoder(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:

@@ -20,6 +20,8 @@ import numpy as np
 from masker.model.settings import SearchSettings
 from masker.search.lexicon import Lexicon
 
+Count = np.ndarray | int
+
 
 def style_term(s: SearchSettings, log_p: np.ndarray) -> np.ndarray:
     """[..., 2] what both classifiers say -> what that is worth."""
@@ -70,7 +72,7 @@ def promise(
     return np.asarray(style + s.likelihood * likelihood + s.similarity * similarity)
 
 
-def f_score(shared: np.ndarray, new: np.ndarray, old: np.ndarray, lost: float) -> np.ndarray:
+def f_score(shared: Count, new: Count, old: Count, lost: float) -> np.ndarray:
     """F of `shared` words of a text of `new` words and a source of `old`: recall counts for `lost` times as much."""
     return np.asarray((1 + lost) * shared / np.maximum(1, new + lost * old))
 

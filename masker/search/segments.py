@@ -89,7 +89,8 @@ class Segment:
     @cached_property
     def lower(self) -> list[str]:
         """Its words in small letters."""
-        return [self.text.word(k).lower() for k in range(*self.words)]
+        source, (first, stop) = self.text.source, self.words
+        return [source[start:end].lower() for start, end, _, _ in self.text.words[first:stop]]
 
     @property
     def pieces(self) -> list[int]:

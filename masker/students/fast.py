@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from masker.core.account import Account, TagRound, TagRow
 from masker.core.candidates import placed
-from masker.core.edits import Edit, Rewrite, compose, disjoint
+from masker.core.edits import Edit, Rewrite, apply_edits, compose, disjoint
 from masker.core.runtime import Pending
 from masker.core.segments import Passage, Unit, passages
 from masker.core.spans import Span, may_be_edited
@@ -68,9 +68,13 @@ class FastEditor:
             yield tagged
             found = self._edits(len(going), tagged)
             for k, edits in zip(going, found, strict=True):
+                known = rewrites[k]
+                if edits and not known.edits:
+                    rewrites[k] = known.revised(edits=tuple(edits), text=apply_edits(known.text, edits))
+                    continue
                 for edit in reversed(edits):  # from the right, so that the places of the others stay
-                    known = rewrites[k]
-                    rewrites[k] = known.revised(edits=compose(known, edit), text=edit.apply(known.text))
+                    known = known.revised(edits=compose(known, edit), text=edit.apply(known.text))
+                rewrites[k] = known
             going = [k for k, edits in zip(going, found, strict=True) if edits]
 
     def _tagged(self, sources: Sequence[str]) -> list["Tagged"]:
