@@ -80,8 +80,9 @@ class AutoEditor:
         most = WRITTEN * search.settings.max_edits
         for rank, editor in enumerate(self.phrases):  # all of these compete with each other and with the fast editor
             tried += self._tried_again(editor, sources, segments, (), most, rank=rank)
+        seen = {(k, rewrite.text) for k, rewrite in enumerate(quick)}
         for editor in self.again:
-            tried += self._tried_again(editor, sources, segments, tried)
+            tried += self._tried_again(editor, sources, segments, tried, seen=seen)
         agreed = self._written(sources, segments, tried)
         accepted = [] if self.writers else [one for one in tried if one.is_accepted()]
         stands = _best(accepted) if self.phrases else accepted
@@ -107,14 +108,18 @@ class AutoEditor:
 
     def _tried_again(
         self, editor: Editor, sources: Sequence[str], segments: Sequence[Segment], tried: Sequence["Tried"],
-        most: int | None = None, rank: int | None = None,
+        most: int | None = None, rank: int | None = None, seen: set[tuple[int, str]] | None = None,
     ) -> list["Tried"]:  # fmt: skip
-        """What another editor makes of the segments that nobody has got right."""
+        """What another editor makes of the segments that nobody has got right. What was `seen` is not judged again."""
         done = set() if self.writers else {id(one.segment) for one in tried if one.is_accepted()}
         left = [segment for segment in segments if segment.wanted and id(segment) not in done]
         numbers = sorted({segment.number for segment in left})
         rewrites = editor.begin([sources[k] for k in numbers])() if numbers else []
         found = dict(zip(numbers, rewrites, strict=True))
+        if seen is not None:
+            found = {k: rewrite for k, rewrite in found.items() if (k, rewrite.text) not in seen}
+            seen |= {(k, rewrite.text) for k, rewrite in found.items()}
+            left = [segment for segment in left if segment.number in found]
         return judged(self.search, left, found, by=editor.name, most=most, rank=rank)
 
     def _written(
