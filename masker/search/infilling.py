@@ -14,6 +14,7 @@ from masker.core.padding import Frame, mask_spans
 from masker.core.runtime import array_module, to_numpy
 from masker.core.scoring import DomainScorer
 from masker.search.edited import Edited
+from masker.search.keys import within
 from masker.search.pool import Pool, compact
 
 TOP = 8  # pieces a mask, among which contrast chooses
@@ -97,9 +98,7 @@ class Infiller:
 
     def refills(self, refilled: int, alive: Alive) -> Pool:
         """The `refilled` spans of every text most worth it, filled piece by piece as long as they are alive."""
-        first = np.searchsorted(self.text, self.text)  # [S] the first row of a row's text
-        order = np.lexsort((-self.worth(), self.text))
-        return self._refill(np.sort(order[np.arange(len(order)) - first[order] < refilled]), alive)
+        return self._refill(np.sort(within(self.text, -self.worth(), most=refilled)), alive)
 
     def _pooled(self, rows: np.ndarray, ids: np.ndarray, target_log_p: np.ndarray, source_log_p: np.ndarray) -> Pool:
         pieces = compact(ids, self._frame.pad)
