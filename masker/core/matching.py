@@ -9,7 +9,7 @@ import sys
 import threading
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -31,13 +31,18 @@ for line in sys.stdin:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern; one of a user's is `limited` in the time that it may take."""
+    """A pattern; one of a user's is `limited` in the time that it may take. `sign` finds something in every text in
+    which the pattern does, and is quick.
+    """
 
     pattern: re.Pattern[str]
     limited: bool = False
+    sign: re.Pattern[str] | None = field(default=None, compare=False)
 
     def spans(self, text: str) -> list[Range]:
         """What it matches. What is all of the text takes in what could be written before and after it."""
+        if self.sign and not self.sign.search(text):
+            return []
         if not self.limited:
             return [m.span() for m in self.pattern.finditer(text) if m.group()]
         found = _limited(self.pattern.pattern, self.pattern.flags, text, SECONDS)

@@ -20,6 +20,7 @@ STANDARD = re.compile(
     r"|[¼-¾⅐-↉①-⓿]+"  # fractions, Roman and circled numbers
     r"|(?<=[\w,;:] )[\"“][A-Z][^\"”\n]{0,60}[\"”]"  # quoted names, not where a sentence begins
 )
+SIGN = re.compile(r"[\d@#`:\"“¼-¾⅐-↉①-⓿]|\.\S")  # without one of these, nothing of it is there
 NAMES = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")  # not where a sentence begins
 
 
@@ -27,7 +28,7 @@ def patterns(protect: "str | re.Pattern[str] | None", keep: Collection[str], *, 
     """The patterns of a task: "none" is nothing at all, "names" the standard and capitalised names, any other pattern
     is added to the standard; so are the terms to `keep`, as whole words in any case.
     """
-    found = [Pattern(STANDARD)] if standard and protect != "none" else []
+    found = [Pattern(STANDARD, sign=SIGN)] if standard and protect != "none" else []
     if protect == "names":
         found.append(Pattern(NAMES))
     elif protect and protect != "none":

@@ -205,6 +205,10 @@ def span_rows(texts: Sequence[Pieces], counts: np.ndarray, span: np.ndarray, win
     text = np.repeat(np.arange(len(texts)), counts)  # [S] whose span it is
     bounds = np.fromiter(chain.from_iterable(text.bounds for text in texts), np.int64)
     start, stop = bounds[span + (words.cumsum() - words)[text][:, None]].T
-    at, size = (1 + sizes.cumsum() - sizes)[text], sizes[text]
+    return windows((1 + sizes.cumsum() - sizes)[text], sizes[text], start, stop, window)
+
+
+def windows(at: np.ndarray, size: np.ndarray, start: np.ndarray, stop: np.ndarray, window: int) -> np.ndarray:
+    """[S, 4] as `span_rows`, of spans of pieces in texts of a size that begin at a place in the flat array."""
     first = ((start + stop - window) // 2).clip(0, np.maximum(0, size - window))  # the span in the middle of its window
     return np.stack([at + first, at + np.minimum(size, first + window), at + start, stop - start], 1)

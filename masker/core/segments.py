@@ -46,11 +46,12 @@ class Passage:
 
 def passages(task: Task, source: str, unit: Unit) -> list[Passage]:
     """The parts of a text that are edited, each by itself; no cut goes through what is protected."""
-    text = task.vocabulary.read(source)
-    known: list[Passage] | None = text.parts.get((task.protect, unit))
-    if known is None:
-        known = text.parts[task.protect, unit] = _passages(task, text, unit)
-    return known
+    text, asked = task.vocabulary.read(source), (task.protect, unit)
+    for known, found in text.parts:  # by one or two that ask
+        if known == asked:
+            return found
+    text.parts.append((asked, _passages(task, text, unit)))
+    return text.parts[-1][1]
 
 
 def _passages(task: Task, text: Text, unit: Unit) -> list[Passage]:
@@ -135,6 +136,9 @@ def _ends(text: Text, i: int, cased: bool) -> bool:
 
 def _cut(start: int, stop: int) -> Iterator[Span]:
     """Stretches of about the same length, none longer than LONGEST words."""
+    if stop - start <= LONGEST:
+        yield Span(start, stop)
+        return
     count = -(-(stop - start) // LONGEST)
     edges = [start + (stop - start) * k // count for k in range(count + 1)]
     yield from (Span(a, b) for a, b in pairwise(edges))

@@ -21,6 +21,7 @@ _ELISION = re.compile(  # o'clock, c'mon; l'eau, qu'il, aujourd'hui; dell'acqua
 )
 _LOOSE = re.compile(f"(?<=[{SCRIPTS}]) (?=[{SCRIPTS}])")  # tokenizers take Chinese apart
 _QUOTES = frozenset('"“„«‹「『')
+_PLAIN = Spacing(natural=True, apart={}, quotes={})
 _TURKISH = frozenset("ıİğĞ")
 
 
@@ -40,6 +41,8 @@ def replacement(
     `cased`: the capitals of the infill are meant; `usual` are marks that texts like this one set apart.
     """
     words, heir = _with_case(text, span, infill_words(infill), fixed, cased)
+    if heir is None and len(words) == 1 and _is_alike(text, span, words[0]):
+        return Replacement(text.words[span.start].start, text.words[span.stop - 1].end, words[0])
     begin = text.words[span.start - 1].end if span.start else 0
     finish = text.words[span.stop].start if span.stop < len(text.words) else len(text.source)
     new = _with_spaces(text, span, words, begin, finish, usual or {})
@@ -79,15 +82,14 @@ def _with_spaces(text: Text, span: Span, words: list[str], begin: int, finish: i
     right = text.word(span.stop) if span.stop < len(text.words) else None
     if span.start == span.stop:
         gap = text.source[begin:finish]
-        return _inserted(gap, left, words, right, Spacing.of(text, usual)) if words else gap
+        return _inserted(gap, left, words, right, _spacing(text, usual, left, *words, right)) if words else gap
     first, last = text.word(span.start), text.word(span.stop - 1)
     before = text.source[begin : text.words[span.start].start]
     after = text.source[text.words[span.stop - 1].end : finish]
     if words:
-        alike = kind_of(first) == kind_of(words[0]) and kind_of(last) == kind_of(words[-1])
-        if alike and len(words) == 1 and (left is None or may_stand_apart(first) == may_stand_apart(words[0])):
+        if len(words) == 1 and _is_alike(text, span, words[0]):
             return before + words[0] + after
-        spacing = Spacing.of(text, usual)
+        spacing = _spacing(text, usual, left, *words, right)
         # a mark that stood there holds on to what comes, or keeps its distance
         changed = kind_of(first) != kind_of(words[0]) or may_stand_apart(first) != may_stand_apart(words[0])
         if changed and left is not None and not (is_mark(left) and not is_mark(first)):
@@ -106,6 +108,21 @@ def _with_spaces(text: Text, span: Span, words: list[str], begin: int, finish: i
     if gap := plain(before) or plain(after):
         return gap
     return "" if is_mark(right) or kind_of(left) == "opening" else Spacing.of(text, usual).between(left, right)
+
+
+def _is_alike(text: Text, span: Span, word: str) -> bool:
+    """Whether a word stands to its neighbours as those of a span do, so that the white space around them stays."""
+    if span.start == span.stop:
+        return False
+    first, last, kind = text.word(span.start), text.word(span.stop - 1), kind_of(word)
+    alike = kind_of(first) == kind and kind_of(last) == kind
+    return alike and (not span.start or may_stand_apart(first) == may_stand_apart(word))
+
+
+def _spacing(text: Text, usual: Gaps, *words: str | None) -> Spacing:
+    """How a text is spaced, as far as it matters to some words: between plain ones there is a space in any of them."""
+    plain_words = all(word is None or (word.isascii() and word.isalnum()) for word in words)
+    return _PLAIN if plain_words else Spacing.of(text, usual)
 
 
 def _inserted(gap: str, left: str | None, words: list[str], right: str | None, spacing: Spacing) -> str:

@@ -9,7 +9,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import accumulate, chain, pairwise
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from masker.core.unspaced import is_unspaced, stretches
@@ -89,6 +90,9 @@ class Word(NamedTuple):
     offsets: tuple[tuple[int, int], ...]
 
 
+_START, _PIECES = attrgetter("start"), attrgetter("pieces")
+
+
 @dataclass(frozen=True)
 class Text:
     """A source string with its words. `vocabulary.Vocabulary.read` makes one."""
@@ -105,25 +109,22 @@ class Text:
     @cached_property
     def pieces(self) -> list[int]:
         """Ids of all pieces, w_1 .. w_|W|."""
-        return [piece for word in self.words for piece in word.pieces]
+        return [*chain.from_iterable(map(_PIECES, self.words))]
 
     @cached_property
     def bounds(self) -> list[int]:
         """Index of each word's first piece, and of the end: word i is `pieces[bounds[i]:bounds[i+1]]`."""
-        bounds = [0]
-        for word in self.words:
-            bounds.append(bounds[-1] + len(word.pieces))
-        return bounds
+        return [*accumulate(map(len, map(_PIECES, self.words)), initial=0)]
 
     @cached_property
-    def parts(self) -> dict[Any, Any]:
-        """What it was cut into, by what asked for it (`core.segments`): several editors read the same text."""
-        return {}
+    def parts(self) -> list[tuple[Any, Any]]:
+        """What asked for it, and what it was cut into (`core.segments`): several editors read the same text."""
+        return []
 
     @cached_property
     def starts(self) -> list[int]:
         """The first character of each word."""
-        return [word.start for word in self.words]
+        return [*map(_START, self.words)]
 
     @cached_property
     def final(self) -> int | None:

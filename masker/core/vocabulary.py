@@ -15,14 +15,14 @@ from masker.core.text import Text, Word, split_chunk, split_spaced
 from masker.core.unspaced import is_tight
 from masker.errors import MaskerError
 
-_CHUNK = re.compile(r"\S+")
 _UNUSED = re.compile(r"[\[<|]*unused[_-]?(token)?[_-]?\d+[\]>|]*", re.IGNORECASE)
 _REMEMBERED = 100_000  # chunks, words and infills: memory stays bounded whatever is read
 _FEW = 8  # words of a chunk: one with more, of a script without spaces, does not come again
-_TEXTS, _SHORT = 8192, 400  # texts that are remembered, and how many characters they have at most
+_TEXTS, _SHORT = 32_768, 400  # texts that are remembered, and how many characters they have at most
 
 Pieces = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]  # of a word, and their offsets
 Chunk = list[tuple[int, int, tuple[int, ...], tuple[tuple[int, int], ...]]]  # words: start, end, pieces, offsets
+_new = tuple.__new__  # a word in half the time
 
 
 class Vocabulary:
@@ -46,8 +46,9 @@ class Vocabulary:
         self._backend = backend
         self.gaps: Mapping[str, str] = {}  # marks that the texts of the model set apart, with their white space
         self._texts: dict[str, Text] = {}
-        self._chunks: dict[tuple[str, bool], Chunk] = {}
-        self._flat: dict[tuple[str, bool], tuple[int, ...]] = {}  # the pieces of chunks, without their words
+        self._chunks: dict[str, Chunk] = {}
+        self._first: dict[str, Chunk] = {}  # those that a text begins with
+        self._flat: dict[str, tuple[int, ...]] = {}  # the pieces of chunks, without their words
         self._words: dict[tuple[str, bool], Pieces] = {}
         self._infills: dict[tuple[bool | tuple[int, ...], tuple[int, ...]], str] = {}
 
@@ -58,6 +59,7 @@ class Vocabulary:
         """Let go of what is remembered of texts that were read: for a process that never ends."""
         self._texts.clear()
         self._chunks.clear()
+        self._first.clear()
         self._flat.clear()
         self._words.clear()
         self._infills.clear()
@@ -88,35 +90,40 @@ class Vocabulary:
 
     def words(self, source: str, begin: int = 0, *, first: bool = True) -> list[Word]:
         """Those of a stretch of whole whitespace chunks that begins at a character, and is the `first` of its text."""
-        words, known, spaced = list[Word](), self._chunks, not first
-        for m in _CHUNK.finditer(source):
-            at, chunk = begin + m.start(), m.group()
-            for start, end, pieces, offsets in known.get((chunk, spaced)) or self.chunk(chunk, spaced=spaced):
-                words.append(Word(at + start, at + end, pieces, offsets))
-            spaced = True
+        words, known, at = list[Word](), self._chunks if not first else self._first, 0
+        for chunk in source.split():
+            at = source.index(chunk, at)
+            here = begin + at
+            for start, end, pieces, offsets in known.get(chunk) or self.chunk(chunk, spaced=known is self._chunks):
+                words.append(_new(Word, (here + start, here + end, pieces, offsets)))
+            at, known = at + len(chunk), self._chunks
         return words
 
     def pieces(self, source: str) -> list[int]:
         """Those of a text, without its words."""
-        found, known = list[int](), self._flat
-        for k, chunk in enumerate(source.split()):
-            pieces = known.get((chunk, k > 0))
+        if text := self._texts.get(source):
+            return text.pieces
+        chunks, known = source.split(), self._flat
+        found = [piece for chunk in chunks[:1] for word in self.chunk(chunk, spaced=False) for piece in word[2]]
+        for chunk in chunks[1:]:
+            pieces = known.get(chunk)
             if pieces is None:
-                words = self.chunk(chunk, spaced=k > 0)
+                words = self.chunk(chunk, spaced=True)
                 pieces = tuple(piece for _, _, of_word, _ in words for piece in of_word)
                 if len(words) <= _FEW and len(known) < _REMEMBERED:
-                    known[chunk, k > 0] = pieces
+                    known[chunk] = pieces
             found += pieces
         return found
 
     def chunk(self, chunk: str, *, spaced: bool) -> Chunk:
         """Words of a whitespace chunk with their pieces, remembered. `spaced`: it is not the first of its text."""
-        known = self._chunks.get((chunk, spaced))
+        memory = self._chunks if spaced else self._first
+        known = memory.get(chunk)
         if known is None:
             words = split_chunk(chunk)
             known = [(a, b, *self._word(chunk[a:b], spaced=spaced and a == 0)) for a, b in words]
-            if len(words) <= _FEW and len(self._chunks) < _REMEMBERED:
-                self._chunks[chunk, spaced] = known
+            if len(words) <= _FEW and len(memory) < _REMEMBERED:
+                memory[chunk] = known
         return known
 
     def _word(self, word: str, *, spaced: bool) -> Pieces:

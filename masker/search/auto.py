@@ -8,20 +8,20 @@ would rather accept something that was tried before than what was found, that st
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from masker.core.account import Check
-from masker.core.batching import padded
 from masker.core.editor import Editor
 from masker.core.edits import Edit, Rewrite, apply_edits
 from masker.core.runtime import Pending
 from masker.core.spans import Span
 from masker.core.surface import Replacement
-from masker.core.task import Task
 from masker.core.text import Text
 from masker.search.coherence import REACH
 from masker.search.collecting import uncollected
@@ -81,8 +81,9 @@ class AutoEditor:
         for editor in self.phrases:
             tried += self._tried_again(editor, sources, segments, tried, most, trusted=True)
         tried += judged(search, self._left(segments, tried), dict(enumerate(quick)), by=self.fast.name)
+        seen = {(k, rewrite.text) for k, rewrite in enumerate(quick)}
         for editor in self.again:
-            tried += self._tried_again(editor, sources, segments, tried)
+            tried += self._tried_again(editor, sources, segments, tried, seen=seen)
         agreed = self._written(sources, segments, tried)
         stands = self._standing(tried)
         for one in stands:
@@ -114,13 +115,17 @@ class AutoEditor:
 
     def _tried_again(
         self, editor: Editor, sources: Sequence[str], segments: Sequence[Segment], tried: Sequence["Tried"],
-        most: int | None = None, *, trusted: bool = False,
+        most: int | None = None, *, trusted: bool = False, seen: set[tuple[int, str]] | None = None,
     ) -> list["Tried"]:  # fmt: skip
-        """What another editor makes of the segments that nobody has got right."""
+        """What another editor makes of the segments that nobody has got right. What was `seen` is not judged again."""
         left = self._left(segments, tried)
         numbers = sorted({segment.number for segment in left})
         rewrites = editor.begin([sources[k] for k in numbers])() if numbers else []
         found = dict(zip(numbers, rewrites, strict=True))
+        if seen is not None:
+            found = {k: rewrite for k, rewrite in found.items() if (k, rewrite.text) not in seen}
+            seen |= {(k, rewrite.text) for k, rewrite in found.items()}
+            left = [segment for segment in left if segment.number in found]
         return judged(self.search, left, found, by=editor.name, most=most, trusted=trusted)
 
     def _written(
@@ -191,7 +196,7 @@ class Tried(NamedTuple):
             if word in left:
                 left.remove(word)
                 shared += 1
-        kept = f_score(np.array(shared), np.array(len(self.lower)), np.array(old.stop - old.start), LOST)
+        kept = f_score(shared, len(self.lower), old.stop - old.start, LOST)
         return worth(self.checks[-1].value, float(kept))
 
 
@@ -217,7 +222,7 @@ def judged(
     for checks in (_words, _encoder, *last):  # the cheapest first
         for one, check in zip(going, checks(search, going), strict=True):
             one.checks.append(check)
-        going = [one for one in going if one.is_accepted()]
+        going = [one for one in going if one.checks[-1].passed]
     return tried
 
 
@@ -242,15 +247,17 @@ def _tried(search: SearchEditor, segment: Segment, edits: list[Edit], by: str, t
     start, end = words[segment.words.start].start, words[segment.words.stop - 1].end
     start, end = min(start, replacements[0].start), max(end, replacements[-1].end) + grown
     text = search.task.vocabulary.read(written(segment.text.source, replacements))
-    mine = [k for k, word in enumerate(text.words) if start <= word.start and word.end <= end]
-    lower = [text.word(k).lower() for k in mine]
-    return Tried(segment, edits, text, Span(mine[0], mine[-1] + 1) if mine else Span(0, 0), lower, by, [], trusted)
+    first, stop = bisect_left(text.starts, start), len(text.words)
+    while stop > first and text.words[stop - 1].end > end:
+        stop -= 1
+    lower = [text.source[a:b].lower() for a, b, _, _ in text.words[first:stop]]
+    return Tried(segment, edits, text, Span(first, stop) if lower else Span(0, 0), lower, by, [], trusted)
 
 
 def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the words' classifier is convinced."""
-    ids = [search.style.lexicon.ids(one.lower) for one in tried]
-    return _enough(search, "bag_of_words", search.style.of_words(padded(ids, 0)[0]), tried)
+    rows = search.style.lexicon.rows([one.lower for one in tried])
+    return _enough(search, "bag_of_words", search.style.of_words(rows), tried)
 
 
 def _encoder(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
@@ -286,25 +293,17 @@ def _fits(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether no word near an edit has become less likely, by TOLERATED: in the target domain now, than in the source
     domain before. What is likely enough now is not asked about as it was before.
     """
-    task = search.task
+    task, segments = search.task, [one.segment for one in tried]
     assert task.source
-    edited = [Edited(task.vocabulary, one.segment.text, _replacements(one.segment, one.edits)) for one in tried]
-    near = [_asked(task, one.segment, each) for one, each in zip(tried, edited, strict=True)]
-    table = WordTable(task, edited, near)
-    now = table.log_p(task.target)  # [S]
-    homes = [[each.homes[j] for j in words] for each, words in zip(edited, near, strict=True)]
-    old = WordTable(task, [one.segment.text for one in tried], homes)
-    rows = np.flatnonzero(now <= -TOLERATED)
-    of = np.repeat(np.arange(len(tried)), table.sizes)  # [S] whose word it is
+    before = Edited(task.vocabulary, [(segment.text, (), {}) for segment in segments])
+    after = Edited(task.vocabulary, [(one.segment.text, _replacements(one.segment, one.edits), {}) for one in tried])
+    fixed = np.fromiter(chain.from_iterable(segment.fixed for segment in segments), bool)
+    free = ~fixed & (before.widths <= task.frame.n_p)  # that could be edited themselves, as the search editor has it
+    asked = np.flatnonzero(after.near(REACH) & (after.old(free, 0) > 0))
+    now = WordTable(task, after, asked).log_p(task.target)  # [S]
+    rows = asked[now <= -TOLERATED]
+    of = after.number[rows]  # whose word it is
+    old = WordTable(task, before, before.starts[of] + after.homes[rows])
     worst = np.zeros(len(tried))
-    np.maximum.at(worst, of[rows], old.log_p(task.source, rows) - now[rows])
+    np.maximum.at(worst, of, old.log_p(task.source) - now[now <= -TOLERATED])
     return [Check("misfit", lost, TOLERATED, lost < TOLERATED, at_most=True) for lost in worst.tolist()]
-
-
-def _asked(task: Task, segment: Segment, edited: Edited) -> list[int]:
-    """The old words near an edit that could be edited themselves, as the search editor has it."""
-    fixed, bounds, homes = segment.fixed, segment.text.bounds, edited.homes
-    return [
-        j for j in edited.near(REACH, range(len(fixed)))
-        if not fixed[homes[j]] and bounds[homes[j] + 1] - bounds[homes[j]] <= task.frame.n_p
-    ]  # fmt: skip

@@ -52,7 +52,7 @@ class StyleClassifiers:
         counted = buckets >= 0
         counted[:, 1:] &= buckets[:, 1:] != buckets[:, :-1]
         weights, bias = self._between
-        return np.asarray(np.where(counted, weights[buckets], 0.0).sum(1) + bias)
+        return np.asarray((weights.take(buckets, mode="clip") * counted).sum(1) + bias)
 
     @cached_property
     def _between(self) -> tuple[np.ndarray, float]:

@@ -10,16 +10,15 @@ word near an edit is asked about again where it stands now. Two measures come of
 """
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import pairwise
 
 import numpy as np
 
-from masker.core.batching import padded
 from masker.core.task import Task
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
 from masker.search.edited import Edited
-from masker.search.keys import within
+from masker.search.keys import starts_of, within
 from masker.search.segments import Draft, Segment
 from masker.search.word_table import WordTable
 
@@ -32,80 +31,66 @@ def look(
     task: Task, style: StyleClassifiers, drafts: Sequence[tuple[Segment, Draft]], settings: SearchSettings
 ) -> None:
     """Look at drafts that have been ranked, which can only lower it. A word costs a pass, one that speaks two."""
-    edited = [Edited(task.vocabulary, s.text, draft.replacements, s.patches) for s, draft in drafts]
-    near = zip(edited, drafts, strict=True)
-    asked = [e.near(REACH, segment.before) for e, (segment, _) in near]  # of each draft, S words all together
-    homes = [[e.homes[j] for j in words] for e, words in zip(edited, asked, strict=True)]
-    table = WordTable(task, edited, asked)
+    texts = Edited(task.vocabulary, [(s.text, draft.replacements, s.patches) for s, draft in drafts])
+    before = texts.old(np.concatenate([segment.before for segment, _ in drafts]), np.nan)
+    asked = np.flatnonzero(texts.near(REACH) & ~np.isnan(before))  # [S] words
+    of, homes = texts.number[asked], texts.homes[asked]  # their drafts, and which they were before
+    table = WordTable(task, texts, asked)
     in_target = table.begin(task.target)
-    before = [segment.before[i] for (segment, _), of_draft in zip(drafts, homes, strict=True) for i in of_draft]
     speaking, left = np.zeros(0, np.int64), np.zeros(0)  # which of the S words do, and by how much, negative
     if settings.residue and task.source:
-        alone = np.array(_alone(style, drafts, edited, homes))
+        alone = _alone(style, [segment for segment, _ in drafts], texts)[asked]
         speaking = np.flatnonzero(alone > SPOKEN)
         in_source = table.begin(task.source, speaking)
         now = in_target()
         left = np.maximum(-alone[speaking], now[speaking] - in_source())
     else:
         now = in_target()
-    lost = now - np.array(before)  # [S]
-    of = np.repeat(np.arange(len(drafts)), table.sizes)  # [S] the draft
+    lost = now - before[asked]  # [S]
     coherence = np.bincount(of, np.minimum(0.0, lost + SLACK), len(drafts))
     residue = np.bincount(of[speaking], np.minimum(0.0, left + SPOKEN), len(drafts))
-    flat = np.fromiter(chain.from_iterable(homes), np.int64, len(of))  # [S] the word, as it was numbered before
-    worst_first = within(of, flat, lost)
-    misfits, at = [*zip(lost[worst_first].tolist(), flat[worst_first].tolist(), strict=True)], 0
-    found = zip(drafts, homes, coherence.tolist(), residue.tolist(), strict=True)
-    for (_, draft), words, draft_coherence, draft_residue in found:
-        draft.misfits = tuple(misfits[at : at + len(words)])
+    worst_first = within(of, homes, lost)
+    misfits, at = [*zip(lost[worst_first].tolist(), homes[worst_first].tolist(), strict=True)], 0
+    counts = np.bincount(of, minlength=len(drafts))
+    found = zip(drafts, counts.tolist(), coherence.tolist(), residue.tolist(), strict=True)
+    for (_, draft), count, draft_coherence, draft_residue in found:
+        draft.misfits = tuple(misfits[at : at + count])
         draft.leftovers = ()
         draft.coherence, draft.residue = draft_coherence, draft_residue
-        draft.total += settings.coherence * draft.coherence + settings.residue * draft.residue
-        at += len(words)
+        draft.total += settings.coherence * draft_coherence + settings.residue * draft_residue
+        at += count
     for x, n in sorted(zip(left.tolist(), speaking.tolist(), strict=True)):
         if x < -SPOKEN:
-            drafts[of[n]][1].leftovers += (int(flat[n]),)
+            drafts[of[n]][1].leftovers += (int(homes[n]),)
 
 
-def _alone(
-    style: StyleClassifiers,
-    drafts: Sequence[tuple[Segment, Draft]],
-    edited: Sequence[Edited],
-    homes: Sequence[Sequence[int]],
-) -> list[float]:
-    """[S] by how much words speak for the source domain by themselves; 0 for those of another segment."""
-    stays = [(segment, _stay(segment, e)) for (segment, _), e in zip(drafts, edited, strict=True)]
-    _note_alone(style, stays)
-    return [
-        segment.alone[stay].get(i, 0.0)
-        for (segment, stay), of_draft in zip(stays, homes, strict=True)
-        for i in of_draft
-    ]
+def _alone(style: StyleClassifiers, segments: Sequence[Segment], texts: Edited) -> np.ndarray:
+    """[W] by how much words speak for the source domain by themselves: by how much the odds of the words of a segment
+    that stay rise without each of them; 0 for those of another segment.
 
-
-def _stay(segment: Segment, edited: Edited) -> tuple[int, ...]:
-    """The words of a segment that are still there."""
-    first, stop = segment.words
-    return tuple([i for i in edited.homes if first <= i < stop])
-
-
-def _note_alone(style: StyleClassifiers, stays: Sequence[tuple[Segment, tuple[int, ...]]]) -> None:
-    """Note with segments by how much the odds of the words that stay rise without each of them: `alone`.
-
-    It is the same for all drafts in which the same words stay.
+    It is the same for all drafts in which the same words stay, and noted with the segments.
     """
-    fresh = list({(id(s), stay): (s, stay) for s, stay in stays if stay not in s.alone}.values())
-    if not fresh:
-        return
-    word, inside = padded([stay for _, stay in fresh], 0)
-    ids = np.concatenate([segment.ids for segment, _ in fresh])
-    ends = np.cumsum([len(segment.ids) for segment, _ in fresh])
-    first = np.array([end - len(s.ids) - s.words.start for end, (s, _) in zip(ends.tolist(), fresh, strict=True)])
-    words = np.where(inside > 0, ids[(word + first[:, None]).clip(0)], 0)
-    odds = iter(style.margins(_without_each(words, inside.sum(1))).tolist())
-    for segment, stay in fresh:
-        base = next(odds)
-        segment.alone[stay] = {i: next(odds) - base for i in stay}
+    first, stop = np.array([segment.words for segment in segments]).T
+    stay = np.flatnonzero((texts.homes >= first[texts.number]) & (texts.homes < stop[texts.number]))
+    number, homes = texts.number[stay], texts.homes[stay]
+    sizes = np.bincount(number, minlength=len(segments))
+    ends, raw = (homes.itemsize * np.cumsum([0, *sizes])).tolist(), homes.tobytes()
+    keys = [raw[a:b] for a, b in pairwise(ends)]
+    pairs = zip(segments, keys, strict=True)
+    fresh = {(id(s), key): k for k, (s, key) in enumerate(pairs) if key not in s.alone}
+    if fresh:
+        chosen = np.fromiter(fresh.values(), np.int64)
+        ids = np.concatenate([segment.ids for segment in segments])
+        place = starts_of(np.array([len(segment.ids) for segment in segments])) - first
+        inside = np.arange(sizes.max()) < sizes[:, None]
+        words = np.zeros(inside.shape, np.int64)
+        words[inside] = ids[homes + place[number]]
+        odds = style.margins(_without_each(words[chosen], sizes[chosen]))
+        for k, some in zip(chosen.tolist(), np.split(odds, np.cumsum(1 + sizes[chosen])[:-1]), strict=True):
+            segments[k].alone[keys[k]] = some[1:] - some[0]
+    alone = np.zeros(len(texts.homes))
+    alone[stay] = np.concatenate([segment.alone[key] for segment, key in zip(segments, keys, strict=True)])
+    return alone
 
 
 def _without_each(words: np.ndarray, sizes: np.ndarray) -> np.ndarray:

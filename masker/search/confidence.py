@@ -67,6 +67,8 @@ class Confident:
         if not rewrite.edits:
             return [(source, rewrite.text, [])] if rewrite.text != source else []
         parts = passages(self.task, source, self.unit)
+        if len(parts) == 1:
+            return [(source, rewrite.text, [*rewrite.edits])]
         starts = [0, *(p.offset + p.text.words[p.words.start].start for p in parts[1:]), len(source) + 1]
         found = []
         for start, end in pairwise(starts):

@@ -9,7 +9,7 @@ from masker.core.batching import padded
 from masker.core.spans import Span
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
-from masker.search.keys import row_keys, within
+from masker.search.keys import count_of, row_keys, some_of, within
 from masker.search.ranking import bound, doubles, f_score, matches, rank
 from masker.search.segments import Draft, Part, Segment
 
@@ -31,7 +31,7 @@ class Candidates:
         return len(self.base)
 
     def take(self, chosen: np.ndarray) -> "Candidates":
-        return Candidates(*(getattr(self, field.name)[chosen] for field in fields(self)))
+        return Candidates(*(getattr(self, field.name).take(chosen, 0) for field in fields(self)))
 
     @classmethod
     def of(cls, some: Sequence["Candidates"]) -> "Candidates":
@@ -44,7 +44,7 @@ class Candidates:
     @property
     def sizes(self) -> np.ndarray:
         """[C] how many pieces they have."""
-        return np.asarray((self.pieces >= 0).sum(1))
+        return count_of(self.pieces >= 0)
 
     def parts(self, first: np.ndarray) -> list[Part]:
         """All of them, in segments the first words of which are given [C]."""
@@ -94,7 +94,7 @@ class Bases:
             room &= (start + k >= stop) | (self.place[base, np.minimum(start + k, self.old[base])] >= 0)
         end = stop + ((start == stop) | (c.count == 0))
         first, free = self.taken[base, :, 0], self.taken[base, :, 1]
-        return np.asarray(room & ((first < 0) | (end[:, None] <= first) | (free <= start[:, None])).all(1))
+        return room & ~some_of((first >= 0) & (end[:, None] > first) & (free > start[:, None]))
 
     def similarity(self, base: np.ndarray, c: Candidates, lost: float) -> np.ndarray:
         """[N] F of the words of bases with one more candidate each."""
@@ -167,22 +167,19 @@ def spread(
     """The drafts that candidates make of bases: up to `most` of a segment, all different, that can be worth more than
     its `bar`. The first of more are taken, by segment, if they are `ordered`; else those that are worth most, at most.
     """
-    possible = np.flatnonzero((c.count >= 0) & bases.have_room(base, c))
-    base, c = base[possible], c.take(possible)
+    number = bases.number[base]
     similarity, likelihood = bases.similarity(base, c, s.lost), bases.likelihood[base] + c.target_log_p
     best = bound(s, likelihood, similarity)
-    number = bases.number[base]
+    possible = (c.count >= 0) & (best > bar[number]) & bases.have_room(base, c)
     if ordered:
-        order = np.flatnonzero(best > bar[number])
+        order = np.flatnonzero(possible)
         order = order[leading(number[order], int(SPARE * most))]
     else:
-        order = grouped(number, best, best > bar[number], int(SPARE * most))
+        order = grouped(number, best, possible, int(SPARE * most))
     rows = bases.spliced(base[order], c.take(order))
     fresh = _fresh(bases, number[order], rows, style)
-    order, rows = order[fresh], rows[fresh]
-    few = leading(number[order], most)
-    order, rows = order[few], rows[few]
-    log_p = style.of_words(rows)
+    fresh = fresh[leading(number[order[fresh]], most)]
+    order, log_p = order[fresh], style.of_words(rows[fresh])
     both = np.stack([np.zeros(len(log_p)), log_p], 1)
     hoped = rank(s, both, likelihood[order], similarity[order])
     last = grouped(number[order], hoped, hoped > bar[number[order]], most)
@@ -240,8 +237,9 @@ def _spliced(
     most = words.shape[1]
     wide = np.pad(rows, ((0, 0), (0, 2 * most)))  # enough that nothing behind a row is asked for
     k = np.arange(rows.shape[1] + most)
-    from_base = np.where(k < at[:, None], k, k + (width - count)[:, None])
-    new = wide.ravel().take((base * wide.shape[1])[:, None] + from_base, mode="clip")
+    from_base = (base * wide.shape[1])[:, None] + k
+    from_base += (k >= at[:, None]) * (width - count)[:, None]
+    new = wide.ravel().take(from_base, mode="clip")
     for n in range(most):
         some = np.flatnonzero(count > n)
         new[some, at[some] + n] = words[some, n]

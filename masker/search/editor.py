@@ -27,6 +27,7 @@ from masker.search.collecting import uncollected
 from masker.search.confidence import choose
 from masker.search.drafts import SPARE, Bases, Candidates, grouped, leading, spread, together
 from masker.search.infilling import Alive
+from masker.search.keys import count_of
 from masker.search.pool import Spelling
 from masker.search.race import MARGIN, Race, decide, races_of, settle
 from masker.search.ranking import bound, f_score, matches, promise, rank
@@ -147,7 +148,7 @@ class SearchEditor:
             least = np.full(len(bases.pairs), np.inf)  # they have to promise as much as those that were taken
             np.minimum.at(least, found.base[few], worth[few])
             least[np.bincount(found.base[few], minlength=len(least)) < most] = -np.inf
-            more = more.take(self._promise(bases, more) > least[more.base])
+            more = more.take(np.flatnonzero(self._promise(bases, more) > least[more.base]))
             races += self._raced(bases, more.base, more)
             found = Candidates.of([found, more])
         return found, races
@@ -196,7 +197,7 @@ class SearchEditor:
         s, odds = self.settings, target_log_p - source_log_p + old_source_log_p - old_target_log_p
         now = _log_odds(np.array([segment.log_p for segment, _ in bases.pairs]).mean(1))[c.base]
         left = bases.old[c.base] - (c.span[:, 1] - c.span[:, 0])
-        similar = f_score(left, left + (c.pieces >= 0).sum(1), bases.old[c.base], s.lost)
+        similar = f_score(left, left + c.sizes, bases.old[c.base], s.lost)
         return promise(s, now, odds, target_log_p, similar)
 
     def _alive(self, bases: Bases, asked: Asked) -> Alive:
@@ -205,7 +206,7 @@ class SearchEditor:
         width = asked.span[:, 1] - asked.span[:, 0]
 
         def alive(rows: np.ndarray, pieces: np.ndarray, log_p: np.ndarray) -> np.ndarray:
-            base, count = asked.infiller.text[rows], ((pieces >= 0) & ~continuation[pieces]).sum(1)
+            base, count = asked.infiller.text[rows], count_of((pieces >= 0) & ~continuation[pieces])
             again = matches(asked.infiller.old[rows] + 1, pieces + 1)  # what was there before and is again
             shared = bases.shared[base] - width[rows] + again
             length = bases.lengths[base] - width[rows] + count

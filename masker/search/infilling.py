@@ -4,17 +4,17 @@ A span is asked about as in the paper, but with the `TOP` best pieces of every m
 then gives further infills of one piece, and, piece by piece from the left, each choice seen by the next, two more.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 
 from masker.core.batching import by_length
 from masker.core.padding import Frame, mask_spans
 from masker.core.runtime import array_module, to_numpy
-from masker.core.scoring import DomainScorer, Pieces, span_rows
-from masker.core.spans import Span
+from masker.core.scoring import DomainScorer
+from masker.search.edited import Edited
+from masker.search.keys import within
 from masker.search.pool import Pool, compact
 
 TOP = 8  # pieces a mask, among which contrast chooses
@@ -30,8 +30,9 @@ class Infiller:
 
     def __init__(
         self,
-        texts: Sequence[Pieces],
-        spans: Sequence[Sequence[Span]],
+        texts: Edited,
+        number: np.ndarray,
+        span: np.ndarray,
         *,
         target: DomainScorer,
         source: DomainScorer | None,
@@ -40,16 +41,12 @@ class Infiller:
         allowed: np.ndarray,
         batch_tokens: int,
     ) -> None:
-        counts = np.fromiter(map(len, spans), np.int64, len(spans))
-        flat = np.fromiter(chain.from_iterable(chain.from_iterable(spans)), np.int64, 2 * int(counts.sum()))
-        self.span = flat.reshape(-1, 2)  # [S, 2] those of all texts
-        self.text = np.repeat(np.arange(len(texts)), counts)  # [S] which of them it is
+        self.text, self.span = number, span  # [S] the text of every span, and [S, 2] its words
         self._target, self._source, self._frame, self._budget = target, source, frame, batch_tokens
         self._bias = np.where(allowed, 0.0, -np.inf).astype(np.float32)
-        self._rows = span_rows(texts, counts, self.span, window)
+        self._rows, self._flat = texts.rows(number, span + texts.starts[number][:, None], window), texts.pieces
         around = len(frame.start) + 1 + len(frame.end) + frame.n_p
         self._lengths = self._rows[:, 1] - self._rows[:, 0] - self._rows[:, 3] + around
-        self._flat = np.fromiter(chain([0], *(text.pieces for text in texts)), np.int64)
         size, n_p = len(self._rows), frame.n_p
         self.best = np.zeros((size, n_p, TOP), dtype=np.int64)
         self.target_log_p, self.source_log_p = np.zeros((2, size, n_p, TOP), dtype=np.float32)
@@ -101,9 +98,7 @@ class Infiller:
 
     def refills(self, refilled: int, alive: Alive) -> Pool:
         """The `refilled` spans of every text most worth it, filled piece by piece as long as they are alive."""
-        first = np.searchsorted(self.text, self.text)  # [S] the first row of a row's text
-        order = np.lexsort((-self.worth(), self.text))
-        return self._refill(np.sort(order[np.arange(len(order)) - first[order] < refilled]), alive)
+        return self._refill(np.sort(within(self.text, -self.worth(), most=refilled)), alive)
 
     def _pooled(self, rows: np.ndarray, ids: np.ndarray, target_log_p: np.ndarray, source_log_p: np.ndarray) -> Pool:
         pieces = compact(ids, self._frame.pad)

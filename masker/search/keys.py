@@ -1,6 +1,6 @@
-"""One number for a whole row of numbers, to compare rows by; and how rows are sorted that belong to groups."""
+"""One number for a whole row of numbers, to compare rows by; and how to sort and to find rows that belong to groups."""
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 
@@ -41,6 +41,26 @@ def packed(rows: np.ndarray) -> list[np.ndarray]:
             key = (key << bits) | (column + 1)
         keys.append(key)
     return keys
+
+
+def starts_of(sizes: np.ndarray) -> np.ndarray:
+    """Where things of such sizes begin, one after the other."""
+    return np.asarray(sizes.cumsum() - sizes)
+
+
+def ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """All numbers of ranges, one after the other."""
+    return np.asarray(np.repeat(starts - starts_of(sizes), sizes) + np.arange(sizes.sum()))
+
+
+def some_of(table: np.ndarray) -> np.ndarray:
+    """[N, L] -> [N] whether something of a row is true: column by column, for rows are short."""
+    return reduce(np.logical_or, table.T, np.zeros(len(table), bool))
+
+
+def count_of(table: np.ndarray) -> np.ndarray:
+    """[N, L] -> [N] how much of a row is true."""
+    return reduce(np.add, table.T, np.zeros(len(table), np.int64))
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,8 @@ table for the length of ` b`, so that pairs need not be spelt out.
 """
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -40,10 +41,18 @@ class Lexicon:
 
     def ids(self, words: Iterable[str]) -> list[int]:
         known, words = self._ids, list(words)
-        fresh = dict.fromkeys(word for word in words if word not in known)
-        if fresh:
-            self._add(list(fresh))
+        found = [*map(known.get, words)]
+        if None in found:
+            self._add([*dict.fromkeys(word for word, number in zip(words, found, strict=True) if number is None)])
         return [known[word] for word in words]
+
+    def rows(self, texts: Sequence[Sequence[str]]) -> np.ndarray:
+        """[N, L] the numbers of the words of texts, 0 after the last."""
+        sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+        inside = np.arange(max(1, sizes.max(initial=0))) < sizes[:, None]
+        table = np.zeros(inside.shape, np.int64)
+        table[inside] = self.ids(chain.from_iterable(texts))
+        return table
 
     def alpha(self, ids: np.ndarray) -> np.ndarray:
         """Whether words are made of letters alone."""

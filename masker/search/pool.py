@@ -7,7 +7,7 @@ import numpy as np
 
 from masker.core.surface import infill_words
 from masker.core.vocabulary import Vocabulary
-from masker.search.keys import packed, row_keys, within
+from masker.search.keys import packed, row_keys, some_of, within
 from masker.search.lexicon import Lexicon
 
 _REMEMBERED = 500_000  # infills: memory stays bounded whatever is read
@@ -27,7 +27,7 @@ class Pool:
         return len(self.owner)
 
     def take(self, chosen: np.ndarray) -> "Pool":
-        return Pool(*(getattr(self, field.name)[chosen] for field in fields(self)))
+        return Pool(*(getattr(self, field.name).take(chosen, 0) for field in fields(self)))
 
     @classmethod
     def of(cls, pools: Sequence["Pool"]) -> "Pool":
@@ -40,15 +40,15 @@ class Pool:
         order = np.argsort(self.row, kind="stable")
         keys = -self.target_log_p, *packed(self.pieces)
         order = order[within(self.row[order], *(key[order] for key in keys))]
-        row, pieces = self.row[order], self.pieces[order]
-        again = (row[1:] == row[:-1]) & (pieces[1:] == pieces[:-1]).all(1)
-        return self.take(order[np.concatenate([[True], ~again])])
+        row, pieces = self.row[order], self.pieces.take(order, 0)
+        new = (row[1:] != row[:-1]) | some_of(pieces[1:] != pieces[:-1])
+        return self.take(order[np.concatenate([[True], new])])
 
 
 def compact(ids: np.ndarray, pad: int) -> np.ndarray:
     """[C, n_p] pieces without the [PAD]s among them, -1 after the last."""
     pieces = np.where(ids != pad, ids, -1)
-    among = ((pieces[:, :-1] < 0) & (pieces[:, 1:] >= 0)).any(1)  # a few of many
+    among = some_of((pieces[:, :-1] < 0) & (pieces[:, 1:] >= 0))  # a few of many
     order = np.argsort(pieces[among] < 0, axis=1, kind="stable")
     pieces[among] = np.take_along_axis(pieces[among], order, 1)
     return pieces
@@ -81,7 +81,7 @@ class Spelling:
             self._known.update((numbers[k], n) for n, k in enumerate(fresh, len(self._known)))
             new = self._spelling(pieces[first[fresh]], inside[first[fresh]])
             self._spelt = np.concatenate([self._spelt.reshape(-1, 1 + pieces.shape[1]), new])
-        spelt = self._spelt[np.array([self._known[key] for key in numbers], np.int64)][back.reshape(-1)]
+        spelt = self._spelt.take(np.array([self._known[key] for key in numbers], np.int64), 0).take(back.reshape(-1), 0)
         return spelt[:, 1:], spelt[:, 0]
 
     def _spelling(self, pieces: np.ndarray, inside: np.ndarray) -> np.ndarray:

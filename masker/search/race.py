@@ -5,9 +5,9 @@ what they can still be worth, until none of the others can be better than the be
 """
 
 import math
-from bisect import insort
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
+from operator import attrgetter
 
 import numpy as np
 
@@ -23,6 +23,7 @@ ASKED = 4  # drafts that the encoder's classifier reads at a time; a third of th
 FINALISTS = 6  # drafts that are looked at closely, at most
 LOOKED = 2  # of them at a time; a third of them, if many are wanted
 MARGIN = 0.08  # drafts that int8 ranks lower by no more than this may be better in float32
+_TOTAL = attrgetter("total")
 
 
 class Race:
@@ -46,26 +47,25 @@ class Race:
         """
         known, first, hoped, most = self.segment.drafts, self._first, self._hoped, self._most
         best = known[wanted - 1].total - margin if len(known) >= wanted else -math.inf
-        finalists, end = max(FINALISTS, wanted) - self.looked, len(hoped)
+        finalists, end, read = max(FINALISTS, wanted) - self.looked, len(hoped), self._read
+        few, many = min(max(LOOKED, wanted // 3), finalists), max(ASKED, wanted // 3)
         while True:
             at = self._next - first
             hope = hoped[at] if at < end else -math.inf
             looking = list[Draft]()
-            while self._read and len(looking) < min(max(LOOKED, wanted // 3), finalists):
-                if -self._read[0][0] < hope or -self._read[0][0] <= best:
-                    break
-                draft = heappop(self._read)[2]
+            while read and len(looking) < few and hope <= -read[0][0] > best:
+                draft = heappop(read)[2]
                 if draft.most > bar and self.segment.write(task, draft):
                     looking.append(draft)
             if looking or hope <= best or finalists <= 0:
                 return [], looking
             reading = list[int]()
-            while at < end and len(reading) < max(ASKED, wanted // 3) and hoped[at] > best:
+            while at < end and len(reading) < many and hoped[at] > best:
                 if most[at] > bar:
                     reading.append(first + at)
                 at += 1
             self._next = first + at
-            if reading or not self._read:
+            if reading or not read:
                 return reading, []
 
     def note(self, k: int, draft: Draft) -> None:
@@ -102,7 +102,8 @@ def settle(
             look(task, style, [(race.segment, draft) for race, draft in looking], s)
             for race, draft in looking:
                 race.looked += 1
-                insort(race.segment.drafts, draft, key=_by_total)
+                race.segment.drafts.append(draft)
+                race.segment.drafts.sort(key=_TOTAL, reverse=True)
         said, at = log_p(), 0
         for mine, found, rows in groups:
             drafts = found.read(rows, said[at : at + len(rows)], s)
@@ -129,7 +130,7 @@ def decide(task: Task, style: StyleClassifiers, s: SearchSettings, segments: Seq
         draft.log_p, draft.total = both, total
     look(task, style, close, s)
     for segment in segments:
-        segment.drafts.sort(key=_by_total)
+        segment.drafts.sort(key=_TOTAL, reverse=True)
 
 
 def _by_spread(
@@ -139,7 +140,3 @@ def _by_spread(
     for found in {id(race.found): race.found for race, _ in reading}.values():
         mine = [(race, k) for race, k in reading if race.found is found]
         yield mine, found, np.array([k for _, k in mine])
-
-
-def _by_total(draft: Draft) -> float:
-    return -draft.total

@@ -20,11 +20,13 @@ import numpy as np
 from masker.model.settings import SearchSettings
 from masker.search.lexicon import Lexicon
 
+Count = np.ndarray | int
+
 
 def style_term(s: SearchSettings, log_p: np.ndarray) -> np.ndarray:
     """[..., 2] what both classifiers say -> what that is worth."""
     worth = np.minimum(log_p, s.enough) @ np.array([s.encoder, s.bag_of_words])
-    return np.asarray(worth + s.sure * (log_p.min(-1) >= s.enough))
+    return np.asarray(worth + s.sure * (np.minimum(log_p[..., 0], log_p[..., 1]) >= s.enough))
 
 
 def rank(s: SearchSettings, log_p: np.ndarray, likelihood: np.ndarray, similarity: np.ndarray) -> np.ndarray:
@@ -70,22 +72,25 @@ def promise(
     return np.asarray(style + s.likelihood * likelihood + s.similarity * similarity)
 
 
-def f_score(shared: np.ndarray, new: np.ndarray, old: np.ndarray, lost: float) -> np.ndarray:
+def f_score(shared: Count, new: Count, old: Count, lost: float) -> np.ndarray:
     """F of `shared` words of a text of `new` words and a source of `old`: recall counts for `lost` times as much."""
     return np.asarray((1 + lost) * shared / np.maximum(1, new + lost * old))
 
 
 def matches(removed: np.ndarray, added: np.ndarray) -> np.ndarray:
     """[N, R] and [N, A] words, 0 where there is none -> [N] how many of the added ones were removed, each once."""
-    columns = np.ascontiguousarray(removed.T)
-    free, count = columns > 0, np.zeros(len(removed), np.int64)
-    for word in added.T:
-        sought = word > 0
-        for old, there in zip(columns, free, strict=True):
-            found = sought & there & (old == word)
-            there &= ~found
-            sought &= ~found
-            count += found
+    columns, words = np.ascontiguousarray(removed.T), np.where(added.T > 0, added.T, -1)
+    alike, count = np.zeros(len(removed), bool), np.zeros(len(removed), np.int64)
+    for word in words:
+        for old in columns:
+            alike |= old == word
+    some = np.flatnonzero(alike)  # a few of many
+    columns, words = columns[:, some], words[:, some]
+    for word in words:
+        for old in columns:
+            found = old == word
+            old[found], word[found] = 0, -1
+            count[some] += found
     return count
 
 

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from itertools import chain, groupby, islice
+from itertools import groupby
 
 import numpy as np
 
-from masker.core.batching import padded
 from masker.core.segments import Unit, passages
 from masker.core.task import Task
 from masker.search.classifiers import StyleClassifiers
@@ -26,12 +25,11 @@ def read_segments(
     ]
     if not segments:
         return segments
-    flat = iter(style.lexicon.ids(chain.from_iterable(segment.lower for segment in segments)))
-    rows = [list(islice(flat, len(segment.lower))) for segment in segments]
+    rows = style.lexicon.rows([segment.lower for segment in segments])
     in_encoder = style.of_encoder([segment.pieces for segment in segments])
-    log_p = np.stack([in_encoder, style.of_words(padded(rows, 0)[0])], 1)
+    log_p = np.stack([in_encoder, style.of_words(rows)], 1)
     for segment, row, both in zip(segments, rows, log_p, strict=True):
-        segment.ids, segment.log_p = np.array(row), both
+        segment.ids, segment.log_p = row[: len(segment.lower)], both
     found = zip(segments, log_p.mean(1).tolist(), (log_p.min(1) < enough).tolist(), strict=True)
     for _, of_text in groupby(found, key=lambda each: each[0].number):
         _choose([*of_text], unit)

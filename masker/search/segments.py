@@ -72,10 +72,10 @@ class Segment:
     ids: np.ndarray  # [L] its words, as the lexicon numbers them
     log_p: np.ndarray  # [2]
     drafts: list[Draft] = field(default_factory=list)  # that have been looked at, the best first
-    before: dict[int, float] = field(default_factory=dict)  # likelihood of words in the source domain, in nats
+    before: np.ndarray = field(default_factory=lambda: np.zeros(0))  # how likely the source domain finds words of it
     known: dict[tuple[Span, tuple[int, ...]], Replacement | None] = field(default_factory=dict)
     patches: dict[Replacement, Patch] = field(default_factory=dict)
-    alone: dict[tuple[int, ...], dict[int, float]] = field(default_factory=dict)  # see `coherence`
+    alone: dict[bytes, np.ndarray] = field(default_factory=dict)  # see `coherence`
     keep: Sequence[Range] = ()  # characters that no edit may touch
     offset: int = 0  # characters before its text, in the text that it is of
     wanted: bool = True  # whether it is to be edited at all
@@ -89,7 +89,8 @@ class Segment:
     @cached_property
     def lower(self) -> list[str]:
         """Its words in small letters."""
-        return [self.text.word(k).lower() for k in range(*self.words)]
+        source, (first, stop) = self.text.source, self.words
+        return [source[start:end].lower() for start, end, _, _ in self.text.words[first:stop]]
 
     @property
     def pieces(self) -> list[int]:

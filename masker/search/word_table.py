@@ -1,28 +1,23 @@
 """How likely single words of texts are where they stand, whatever a domain thinks of their number."""
 
-from collections.abc import Sequence
-from itertools import chain
-
 import numpy as np
 
 from masker.core.batching import by_length
 from masker.core.padding import mask_spans
 from masker.core.runtime import Pending, array_module, to_numpy
-from masker.core.scoring import DomainScorer, Pieces, span_rows
+from masker.core.scoring import DomainScorer
 from masker.core.task import Task
+from masker.search.edited import Edited
 
 
 class WordTable:
-    """Some words of each of several texts, one after the other, to be asked about; [S] of them all together."""
+    """Some words [S] of texts, to be asked about."""
 
-    def __init__(self, task: Task, texts: Sequence[Pieces], words: Sequence[Sequence[int]]) -> None:
-        self._task, frame = task, task.frame
-        self.sizes = np.fromiter(map(len, words), np.int64, len(words))  # how many words of each text
-        word = np.fromiter(chain.from_iterable(words), np.int64, int(self.sizes.sum()))
-        self._rows = span_rows(texts, self.sizes, np.stack([word, word + 1], 1), task.window)
+    def __init__(self, task: Task, texts: Edited, words: np.ndarray) -> None:
+        self._task, frame, self._flat = task, task.frame, texts.pieces
+        self._rows = texts.rows(texts.number[words], np.stack([words, words + 1], 1), task.window)
         around = len(frame.start) + 1 + len(frame.end) + frame.n_p
         self._lengths = self._rows[:, 1] - self._rows[:, 0] - self._rows[:, 3] + around
-        self._flat = np.fromiter(chain([0], *(text.pieces for text in texts)), np.int64)
 
     def log_p(self, side: DomainScorer, rows: np.ndarray | None = None) -> np.ndarray:
         """[S], or those of `rows`, in a domain; a pass each."""

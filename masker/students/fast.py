@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 from masker.core.account import Account, TagRound, TagRow
 from masker.core.candidates import placed
-from masker.core.edits import Edit, Rewrite, compose, disjoint
+from masker.core.edits import Edit, Rewrite, apply_edits, compose, disjoint
 from masker.core.runtime import Pending
 from masker.core.segments import Passage, Unit, passages
 from masker.core.spans import Span, may_be_edited
 from masker.core.task import Task
 from masker.errors import MaskerError, check_number
 from masker.students.lasertagger.tagging import Tagging
-from masker.students.lasertagger.tags import Op, Tag
+from masker.students.lasertagger.tags import KEEP, Op, Tag
 
 
 class Tagged(NamedTuple):
@@ -46,7 +46,8 @@ class FastEditor:
         return lambda: self.edit(texts)
 
     def edit(self, texts: Sequence[str]) -> list[Rewrite]:
-        rewrites = [Rewrite(text, text, self.task.from_, self.task.to) for text in texts]
+        none = Rewrite("", "", self.task.from_, self.task.to)
+        rewrites = [none.revised(source=text, text=text) for text in texts]
         for _ in self._rounds(rewrites):
             pass
         return [self._explained(rewrite) for rewrite in rewrites]
@@ -67,9 +68,13 @@ class FastEditor:
             yield tagged
             found = self._edits(len(going), tagged)
             for k, edits in zip(going, found, strict=True):
+                known = rewrites[k]
+                if edits and not known.edits:
+                    rewrites[k] = known.revised(edits=tuple(edits), text=apply_edits(known.text, edits))
+                    continue
                 for edit in reversed(edits):  # from the right, so that the places of the others stay
-                    known = rewrites[k]
-                    rewrites[k] = known.revised(edits=compose(known, edit), text=edit.apply(known.text))
+                    known = known.revised(edits=compose(known, edit), text=edit.apply(known.text))
+                rewrites[k] = known
             going = [k for k, edits in zip(going, found, strict=True) if edits]
 
     def _tagged(self, sources: Sequence[str]) -> list["Tagged"]:
@@ -128,6 +133,9 @@ def _changes(tags: Sequence[Tag], likely: Sequence[float]) -> Iterator[tuple[Spa
     """
     k, end = 0, len(tags) - 1
     while k <= end:
+        if tags[k] is KEEP:
+            k += 1
+            continue
         start, phrases, sure = k, list[str](), 1.0
         while k < end and tags[k].op == Op.DELETE:
             phrases.append(tags[k].phrase)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from masker.core.matching import Pattern
-from masker.core.protection import NAMES, STANDARD, patterns, terms
+from masker.core.protection import NAMES, SIGN, STANDARD, patterns, terms
 from masker.errors import MaskerError
 
 
@@ -26,6 +26,7 @@ from masker.errors import MaskerError
 )
 def test_the_standard(text: str, found: list[str]) -> None:
     assert STANDARD.findall(text) == found
+    assert all(map(SIGN.search, found))
 
 
 def test_names() -> None:

@@ -1,4 +1,3 @@
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     class Table:
         """Of one text."""
 
-        def __init__(self, task: Any, texts: Sequence[Edited], asked: Sequence[Sequence[int]]) -> None:
-            self.source, self.sizes = task.source.token, [len(asked[0])]
-            self.words = [texts[0].text.word(j) for j in asked[0]]
+        def __init__(self, task: Any, texts: Edited, asked: np.ndarray) -> None:
+            (source,) = texts.sources
+            self.source, text = task.source.token, task.vocabulary.read(source)
+            self.words = [text.word(j) for j in asked.tolist()]
 
         def begin(self, side: Any, rows: Any = None) -> Pending[np.ndarray]:
             domain = "source" if side.token == self.source else "target"
@@ -47,7 +47,7 @@ def looked(knobs: dict[str, float], *bad: str) -> tuple[Segment, float, Draft]:
     """
     settings, style = SearchSettings.of(knobs), Words([], bad)
     segment = segment_of(SOURCE, style.lexicon)
-    segment.before = dict.fromkeys(range(len(segment.ids) - 1), -5.0)
+    segment.before = np.array([-5.0] * (len(segment.ids) - 1) + [np.nan])
     draft = draft_of(segment, part(3, 4, "great"))
     assert segment.write(TASK, draft)
     before = draft.total = float(rank(settings, draft.log_p, np.array(draft.likelihood), np.array(draft.similarity)))

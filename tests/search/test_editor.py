@@ -188,11 +188,11 @@ def test_a_word_that_speaks_for_the_source_is_worth_another_edit(
 def test_further_candidates_are_for_the_words_that_have_to_go(masker: Masker) -> None:
     task, _, _ = searching(masker)
     segment = segment_of("the food was terrible and we like it .")
-    edited = Edited(task.vocabulary, segment.text, [Replacement(4, 8, "pasta")])
+    edited = Edited(task.vocabulary, [(segment.text, [Replacement(4, 8, "pasta")], {})])
 
     def around(misfits: tuple[tuple[float, int], ...], leftovers: tuple[int, ...]) -> set[Span]:
         draft = draft_of(segment, misfits=misfits, leftovers=leftovers)
-        return set(asking.misfitting(task, segment, draft, edited))
+        return {Span(a, b) for a, b in asking.misfitting(task, [(segment, draft)], edited).tolist()}
 
     like = {Span(6, 7), Span(5, 7), Span(6, 8)}
     assert around((), (6,)) == around(((-1.0, 6),), ()) == like
@@ -205,9 +205,9 @@ def test_further_candidates_see_the_edits_before_them(masker: Masker, monkeypatc
     asked: list[str] = []
     plain = asking.infill
 
-    def noted(task: Any, texts: Any, spans: Any) -> Any:
-        asked.extend(text.source for text in texts)
-        return plain(task, texts, spans)
+    def noted(task: Any, texts: Edited, *spans: Any) -> Any:
+        asked.extend(texts.sources)
+        return plain(task, texts, *spans)
 
     monkeypatch.setattr(editor, "MISFIT", 0.0)
     monkeypatch.setattr(asking, "infill", noted)

@@ -9,6 +9,7 @@ from masker.core.paper import Exhaustive
 from masker.core.spans import enumerate_spans
 from masker.core.task import Task
 from masker.search import infilling
+from masker.search.edited import Edited
 from masker.search.infilling import BEAMS, SINGLES, Infiller
 from masker.search.pool import Pool, compact
 
@@ -32,7 +33,9 @@ def infiller(task: Task, texts: list[str], **options: object) -> Infiller:
     spans = [enumerate_spans(text, task.frame.n_p) for text in read]
     values = {"target": task.target, "source": task.source, "frame": task.frame, "window": task.window,
               "allowed": task.allowed(), "batch_tokens": 300, **options}  # fmt: skip
-    return Infiller(read, spans, **values)  # type: ignore[arg-type]
+    number = np.repeat(np.arange(len(read)), [len(of_text) for of_text in spans])
+    whole = Edited(task.vocabulary, [(text, (), {}) for text in read])
+    return Infiller(whole, number, np.concatenate(spans), **values)  # type: ignore[arg-type]
 
 
 def test_the_first_infill_and_the_old_words_are_those_of_the_paper(tasks: Callable[[str], Task], family: str) -> None:

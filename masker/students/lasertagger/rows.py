@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain
 from typing import TypeVar
 
 from masker.core.vocabulary import Vocabulary
@@ -26,8 +27,12 @@ def rows_of(
     """
     start, end = vocabulary.start + ([] if domain is None else [domain]), vocabulary.end or [vocabulary.mask]
     room = window - len(start) - len(end)
+    words = list(words)
+    if sum(map(len, words)) <= room:
+        slots = [*accumulate(map(len, words), initial=len(start))]
+        return [([*start, *chain.from_iterable(words), *end], slots)] if words else []
     rows: list[Row] = []
-    ids, slots = [*start], list[int]()
+    ids, slots = [*start], []
     for pieces in words:
         if slots and len(ids) - len(start) + len(pieces) > room:
             rows.append((ids + end, [*slots, len(ids)]))
