@@ -11,6 +11,7 @@ from masker.search.keys import packed, row_keys, some_of, within
 from masker.search.lexicon import Lexicon
 
 _REMEMBERED = 500_000  # infills: memory stays bounded whatever is read
+_APOSTROPHES = frozenset("'’")
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ class Spelling:
             infill = "\ufffd" if no else vocabulary.infill(left if after else (), [p for p in row if p >= 0])
             words = infill_words(infill)
             good = "\ufffd" not in infill and all(map(str.isprintable, words)) and len(words) <= n_p
-            found.append(words if good else None)
+            torn = sum(word in _APOSTROPHES for word in words) % 2  # as of `'s`, whose other half is elsewhere
+            found.append(words if good and not torn else None)
         spelt = np.zeros((len(found), 1 + n_p), np.int64)
         spelt[:, 0] = [-1 if words is None else len(words) for words in found]
         inside = np.arange(n_p) < spelt[:, :1]

@@ -11,7 +11,8 @@ from masker.core.task import Task
 from masker.search import infilling
 from masker.search.edited import Edited
 from masker.search.infilling import BEAMS, SINGLES, Infiller
-from masker.search.pool import Pool, compact
+from masker.search.lexicon import Lexicon
+from masker.search.pool import Pool, Spelling, compact
 
 TEXTS = [FIGURE_1, "The food was terrible, and we don't like it!", "so"]
 
@@ -145,3 +146,14 @@ def test_an_infill_of_a_span_is_kept_once() -> None:
 
 def test_compact_drops_what_is_padding_wherever_it_stands() -> None:
     assert compact(np.array([[0, 5, 0, 6], [1, 2, 3, 4]]), 0).tolist() == [[5, 6, -1, -1], [1, 2, 3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("infill", "words"), [("we've", 2), ("'s", 1), ("' nice '", 3), ("'", -1), ("' not", -1), ("s '", -1), ("we", 1)]
+)
+def test_half_of_a_contraction_is_no_infill(tasks: Callable[[str], Task], infill: str, words: int) -> None:
+    vocabulary = tasks("bert").vocabulary
+    pieces = [piece for word in vocabulary.read(infill).words for piece in word.pieces]
+    row = np.array([[*pieces, *[-1] * (6 - len(pieces))]])
+    _, count = Spelling(vocabulary, Lexicon()).words(row, np.array([True]))
+    assert count.tolist() == [words]
