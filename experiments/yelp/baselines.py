@@ -9,6 +9,7 @@ it as leaderboard.py does. What is there already, fitted or edited, stays: delet
 
 import argparse
 import json
+import lzma
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,11 +50,12 @@ def edit(data: Path, model: Path, predictions: Path) -> None:
     predictions.mkdir(parents=True, exist_ok=True)
     for name in NAMES:
         for i, to in enumerate(TARGETS):
-            path = predictions / f"{name}.{i}.txt"
+            path = predictions / f"{name}.{i}.txt.xz"
             if not path.is_file():
                 texts = list(read_corpus(data / "yelp" / f"sentiment.test.{i}"))
                 rewrites = masker.edit(texts, to=to, method=name)
-                path.write_text("".join(f"{rewrite.text}\n" for rewrite in rewrites), "utf-8")
+                with lzma.open(path, "wt", encoding="utf-8") as file:
+                    file.writelines(f"{rewrite.text}\n" for rewrite in rewrites)
 
 
 def results(data: Path, predictions: Path, judge: Judge, language_model: Any) -> dict[str, dict[str, Any]]:
@@ -64,7 +66,7 @@ def results(data: Path, predictions: Path, judge: Judge, language_model: Any) ->
     rows = {}
     for name, folder in folders.items():
         print(f"scoring {name}", file=sys.stderr)
-        files = [folder / f"{name}.{i}.txt" for i in (0, 1)]
+        files = [folder / f"{name}.{i}.txt{'.xz' if folder == predictions else ''}" for i in (0, 1)]
         row = score(_directions(yelp, files), [judge], dictionary, language_model)
         rows[name] = {key: row[key] for metric in FEWER for key in (metric, f"{metric}_ci")} | {
             "directions": [
