@@ -29,7 +29,7 @@ def test_the_page_is_that_of_the_figures(script: ModuleType) -> None:
     found = json.loads((YELP / "baselines.json").read_text("utf-8"))
     assert script.markdown(found) == (YELP / "BASELINES.md").read_text("utf-8")
     kept = [name for name in script.PEERS if name != "delete-template"]
-    assert all((YELP / "baselines" / f"{name}.{i}.txt").is_file() for name in kept for i in (0, 1))
+    assert all((YELP / "baselines" / f"{name}.{i}.txt.xz").is_file() for name in kept for i in (0, 1))
 
 
 def test_words_that_stay_are_compared_whatever_the_spacing(script: ModuleType, tmp_path: Path) -> None:
