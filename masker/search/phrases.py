@@ -51,6 +51,9 @@ class Part(NamedTuple):
     new: str
 
 
+Chain = tuple["Chain", Part] | None  # parts, the last one outermost: ways share their beginnings
+
+
 class Phrasing(NamedTuple):
     """A draft, as writers have it."""
 
@@ -157,8 +160,8 @@ class PhraseBook:
 
     def _ways(self, words: Words) -> list[list[Part]]:
         """Ways to replace the phrases of a sentence, best first. A word that is a phrase by itself does not stay."""
-        ways: list[list[tuple[float, list[Part]]]] = [[] for _ in range(len(words) + 1)]
-        ways[0] = [(0.0, [])]
+        ways: list[list[tuple[float, Chain]]] = [[] for _ in range(len(words) + 1)]
+        ways[0] = [(0.0, None)]
         for start, word in enumerate(words):
             found = [f for phrase in self._by_first.get(word, ()) for f in phrase.found(words, start, self.between)]
             stays = all(stop > start + 1 for stop, _, _ in found)
@@ -168,8 +171,16 @@ class PhraseBook:
                 for stop, size, news in found:
                     for place, new in enumerate(news):
                         more = 0.5 + LESS_USUAL * place - LONGER * size
-                        ways[stop].append((cost + more, [*parts, Part(start, stop, new)]))
-        return [parts for _, parts in sorted(ways[-1], key=lambda way: way[0])[:WIDTH]]
+                        ways[stop].append((cost + more, (parts, Part(start, stop, new))))
+        return [_unchained(parts) for _, parts in sorted(ways[-1], key=lambda way: way[0])[:WIDTH]]
+
+
+def _unchained(chain: Chain) -> list[Part]:
+    parts = list[Part]()
+    while chain:
+        chain, part = chain
+        parts.append(part)
+    return parts[::-1]
 
 
 def trusted(sure: np.ndarray) -> np.ndarray:
@@ -238,8 +249,8 @@ def _named(new: str, said: Sequence[tuple[str, str]]) -> str:
 
 def _written(text: str, parts: Sequence[Part]) -> str:
     """A sentence with parts of it said otherwise: its case, spaces and articles go with that."""
-    spans = split_words(text)
-    by_start = {part.start: part for part in parts}
+    spans, old = split_words(text), words_of(text)
+    by_start = {part.start: part for part in parts if words_of(part.new) != old[part.start : part.stop]}
     found, i = list[tuple[str, str, int]](), 0  # what stands before a word, the word, and which one of the text it is
     while i < len(spans):
         gap = text[spans[i - 1][1] if i else 0 : spans[i][0]]
