@@ -25,7 +25,8 @@ def auto_account(editor: AutoEditor, source: str) -> tuple[Rewrite, Account]:
     """The rewrite of a text, and sentence by sentence why the student's was accepted, or what was found instead."""
     quick = editor.fast.begin([source])()
     (rewrite,), segments, tried = editor.finished(quick)
-    found = {id(one.segment): one for one in tried[::-1]} | {id(one.segment): one for one in tried if one.is_accepted()}
+    refused = {id(one.segment): one for one in tried[::-1] if not one.trusted}
+    found = refused | {id(one.segment): one for one in tried if one.is_accepted()}
     told = []
     for segment in segments:
         one = found.get(id(segment))

@@ -101,6 +101,8 @@ class Edited:
     def protected(self, task: Task) -> np.ndarray:
         """[W] which words no further edit may touch, as `protected_words` has it."""
         found = np.zeros(len(self.homes), bool)
+        if not len(found):
+            return found
         ends = (self.starts + self.sizes).tolist()
         last = np.where(self.sizes > 0, self.homes.take(self.starts + self.sizes - 1, mode="clip"), NEW).tolist()
         for source, (text, _, _), start, end, home in zip(

@@ -12,9 +12,10 @@ A book is a text file with a line for each group of phrases:
 behind `...`, and what may be left out, may stand between the words of a phrase, of which `a` and `an` are the same: `a
 darned little heap of junk` has `heap of junk` in it. One of the words in `[ ]` must stand beside a phrase, where `.` is
 any mark or no word, and `~ing` any word that ends so. A word that the book does not have is read as one that it has if
-only signs differ, or letters that are said longer: `bl@sted`, `d*rned`, `daaarned`; or as `~arned~` if it has these
-letters in it. Where phrases overlap, all ways of saying it otherwise are drafts, those first that replace most, by what
-stands first; there are none if the best one is what was said: `old heap = old heap` keeps it.
+only signs differ, or letters that are said longer: `bl@sted`, `d*rned`, `daaarned`; or as `~arned~` or `darn~` if it
+has these letters in it or begins with them. Where phrases overlap, all ways of saying it otherwise are drafts, those
+first that replace most, by what stands first; there are none if the best one is what was said: `old heap = old heap`
+keeps it.
 """
 
 import re
@@ -40,6 +41,7 @@ LESS_USUAL, LONGER = 0.6, 0.6  # what it costs to take the next of several new p
 _GROUP = re.compile(r"@\w+")
 _BESIDE = re.compile(r"(?:\[([^][]+)\])?([^][]+)(?:\[([^][]+)\])?")
 _LONG, _SIGNS = re.compile(r"(.)\1\1+"), str.maketrans("@$!|1035", "asiiioes", "'’")
+_CLITIC = re.compile(r"['’](?:s|m|d|re|ve|ll)$")  # `who're` is no other spelling
 _VOWELS, _NOT_VOWELS = tuple("aeiou"), ("uni", "use", "usu", "one", "eu")
 
 
@@ -144,11 +146,14 @@ class PhraseBook:
         """A word as the book has it."""
         if word in self._words or len(set(word)) == 1 or not any(map(str.isalpha, word)):
             return word
-        plain = word if word.isalpha() or word[-2:] in ("'s", "’s") else word.translate(_SIGNS)
+        plain = word if word.isalpha() or _CLITIC.search(word) else word.translate(_SIGNS)
         ways = [way for way in (plain, _LONG.sub(r"\1", plain), _LONG.sub(r"\1\1", plain)) if way in self._words]
         if "*" in plain:
             ways += filter(re.compile(re.escape(plain).replace(r"\*", r"\w")).fullmatch, self._words)
-        return next(iter(ways + [part for part in self._parts if part.strip(PART) in plain]), word)
+        for part in self._parts:
+            letters = part.strip(PART)
+            ways += [part] * (letters in plain if part.startswith(PART) else plain.startswith(letters))
+        return next(iter(ways), word)
 
     @cached_property
     def _by_first(self) -> dict[str, list[Phrase]]:
@@ -203,14 +208,16 @@ def _phrase(old: str, news: Sequence[str], groups: Mapping[str, tuple[Words, ...
     before, slots, behind = (_slots(part or "", groups) for part in parts)
     if not slots or not all(slot.options for slot in (*before, *slots, *behind)):
         return None
-    sides = (frozenset(word for slot in side for words in slot.options for word in words) for side in (before, behind))
+    next_to = ((before, -1), (behind, 0))  # which of several words stands beside the phrase
+    sides = (frozenset(words[k] for slot in side for words in slot.options) for side, k in next_to)
     return Phrase(slots, tuple("" if new == NOTHING else new for new in news), *sides)
 
 
 def _beside(words: Words, place: int) -> tuple[str, ...]:
-    """A word and its endings, or a dot for a mark and where there is none."""
+    """A word and its endings, or a mark and the dot for any, which is also for where there is none."""
     word = words[place] if 0 <= place < len(words) else ""
-    return (word, PART + word[-2:], PART + word[-3:]) if any(map(str.isalnum, word)) else (".",)
+    endings = (PART + word[k:] for k in range(len(word)))
+    return (word, *endings) if any(map(str.isalnum, word)) else (word, ".")
 
 
 def _slots(phrase: str, groups: Mapping[str, tuple[Words, ...]]) -> tuple[Slot, ...]:
@@ -260,8 +267,10 @@ def _written(text: str, parts: Sequence[Part]) -> str:
             found.append((gap, text[slice(*spans[i])], i))
         i = part.stop if part else i + 1
     opening = next((i for i, (a, b) in enumerate(spans) if any(map(str.isalnum, text[a:b]))), 0)
-    while found[opening:] and not found[opening][1][0].isalnum():  # no mark comes to stand before the first word
+    while found[opening:] and not any(map(str.isalnum, found[opening][1])):  # no mark comes to stand before a sentence
         del found[opening]
+    if found[opening:]:
+        found[opening] = (text[spans[opening - 1][1] if opening else 0 : spans[opening][0]], *found[opening][1:])
     words = _with_articles([word for _, word, _ in found], [place for *_, place in found])
     if not words[opening:]:
         return ""
@@ -271,7 +280,7 @@ def _written(text: str, parts: Sequence[Part]) -> str:
         gap or " " * (left[-1] + right[0]).isalnum()
         for (left, right), (gap, *_) in zip(pairwise(words), found[1:], strict=True)
     ]
-    return words[0] + "".join(map(add, gaps, words[1:])) + text[spans[-1][1] :]
+    return text[: spans[0][0]] + words[0] + "".join(map(add, gaps, words[1:])) + text[spans[-1][1] :]
 
 
 def _with_articles(words: list[str], places: Sequence[int]) -> list[str]:

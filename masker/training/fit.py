@@ -140,7 +140,7 @@ def _allow_edits(settings: Settings) -> None:
         if other and settings.by_sentence(name, other):
             edits = min(MOST_EDITS, int(settings.shape[other]["words"] / APART))
             if edits > SearchSettings.max_edits:
-                settings.search[name] = {"max_edits": edits}
+                settings.search.setdefault(name, {})["max_edits"] = edits
 
 
 def rehearse(

@@ -10,6 +10,7 @@ from masker.api import Masker
 from masker.core.edits import Rewrite
 from masker.errors import MaskerError
 from masker.model.folder import EMBEDDED
+from masker.search.accounts import auto_account
 from masker.search.auto import AutoEditor
 from masker.search.editor import SearchEditor
 from masker.search.phrases import PHRASES, PhraseBook, trusted
@@ -100,6 +101,34 @@ def test_what_is_kept_keeps_its_capitals() -> None:
     assert book.drafts("A fool met Dick Cheney.")[0] == "A met Dick Cheney."
 
 
+@pytest.mark.parametrize(
+    ("text", "draft"),
+    [
+        (">You are a fool .", ">You are a person ."),
+        ("'Cause a fool did it .", "'Cause a person did it ."),
+        (' "Darned , go away."', ' "Go away."'),
+        ("'Tis fine .", None),
+        (" so it is", None),
+        ("who're they", None),
+        ("sandblasts it", None),
+        ("blastedly good", "good"),
+        ("a lovable bore", "a lovable speaker"),
+        ("so , bore", "so , speaker"),
+        ("thank god bore", None),
+    ],
+)
+def test_only_what_the_book_means_is_changed(text: str, draft: str | None) -> None:
+    lines = [
+        "fool = person",
+        "darned = -",
+        "whore = woman",
+        "blast~ = -",
+        "@oath = god damn",
+        "[~able ,] bore = speaker",
+    ]
+    assert [*PhraseBook.read([*lines, "[@oath] bore = -"]).drafts(text)[:1]] == ([draft] if draft else [])
+
+
 def test_long_sentences_full_of_phrases_end(book: PhraseBook) -> None:
     assert book.drafts("a darned little fool " * 2000)
 
@@ -131,12 +160,20 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
 # -- in the editor ----------------------------------------------------------------------------------------------------
 
 
-def edited(text: str, critic: Critic, *lines: str) -> Rewrite:
+def editor(critic: Critic, *lines: str) -> AutoEditor:
     task, _, unit = searching(with_style())
     search = SearchEditor(task, Words(["great", "nice", "good"], ["bad", "terrible"]), unit=unit, critic=critic)  # type: ignore[arg-type]
-    phrases = draft_editors(PhraseBook.read(lines), task, unit, PHRASES)
-    (made,) = AutoEditor(Idle(), search, phrases=phrases).begin([text])()
+    return AutoEditor(Idle(), search, phrases=draft_editors(PhraseBook.read(lines), task, unit, PHRASES))
+
+
+def edited(text: str, critic: Critic, *lines: str) -> Rewrite:
+    (made,) = editor(critic, *lines).begin([text])()
     return made
+
+
+def test_a_refused_draft_of_the_book_is_not_told_as_the_students() -> None:
+    _, account = auto_account(editor(Critic(), "bad = terrible"), "the food was bad .")
+    assert account.segments[0].reason.startswith("the student would keep it as it is")
 
 
 def test_the_first_draft_of_the_book_stands_whatever_a_critic_says() -> None:
