@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 from masker.core.spans import Span, protected_words
 from masker.core.task import Range, Task
@@ -42,6 +43,11 @@ class Passage:
     def fixed(self) -> list[bool]:
         """Which words of the text no edit may touch."""
         return protected_words(self.text, self.keep)
+
+    @cached_property
+    def written(self) -> dict[Any, Any]:
+        """What becomes of changes to it: a student says most of what it says in several moods."""
+        return {}
 
 
 def passages(task: Task, source: str, unit: Unit) -> list[Passage]:
