@@ -15,6 +15,8 @@ All of it is computed for many drafts at a time. What costs passes of the model 
 lower a rank, so that without them it is an upper bound.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from masker.model.settings import SearchSettings
@@ -36,7 +38,7 @@ def rank(s: SearchSettings, log_p: np.ndarray, likelihood: np.ndarray, similarit
 
 def terms(
     s: SearchSettings,
-    log_p: np.ndarray,
+    log_p: np.ndarray | Sequence[float],
     likelihood: float,
     similarity: float,
     coherence: float = 0.0,
@@ -51,7 +53,7 @@ def terms(
         "similarity": s.similarity * similarity,
         "coherence": s.coherence * coherence,
         "residue": s.residue * residue,
-        "sure": s.sure * bool(log_p.min() >= s.enough),
+        "sure": s.sure * bool(min(log_p) >= s.enough),
     }
 
 
