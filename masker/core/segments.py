@@ -52,7 +52,7 @@ class Passage:
 
 def passages(task: Task, source: str, unit: Unit) -> list[Passage]:
     """The parts of a text that are edited, each by itself; no cut goes through what is protected."""
-    text, asked = task.vocabulary.read(source), (task.protect, unit)
+    text, asked = task.vocabulary.read(source), (task.protect, unit.sentences, unit.longest)
     for known, found in text.parts:  # by one or two that ask
         if known == asked:
             return found

@@ -10,7 +10,7 @@ word near an edit is asked about again where it stands now. Two measures come of
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -71,12 +71,12 @@ def _alone(style: StyleClassifiers, segments: Sequence[Segment], texts: Edited) 
 
     It is the same for all drafts in which the same words stay, and noted with the segments.
     """
-    first, stop = np.array([segment.words for segment in segments]).T
+    first, stop = np.fromiter(chain.from_iterable(s.words for s in segments), np.int64).reshape(-1, 2).T
     stay = np.flatnonzero((texts.homes >= first[texts.number]) & (texts.homes < stop[texts.number]))
     number, homes = texts.number[stay], texts.homes[stay]
     sizes = np.bincount(number, minlength=len(segments))
-    ends, raw = (homes.itemsize * np.cumsum([0, *sizes])).tolist(), homes.tobytes()
-    keys = [raw[a:b] for a, b in pairwise(ends)]
+    ends, raw = (homes.itemsize * sizes.cumsum()).tolist(), homes.tobytes()
+    keys = [raw[a:b] for a, b in pairwise([0, *ends])]
     pairs = zip(segments, keys, strict=True)
     fresh = {(id(s), key): k for k, (s, key) in enumerate(pairs) if key not in s.alone}
     if fresh:

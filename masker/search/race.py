@@ -7,6 +7,7 @@ what they can still be worth, until none of the others can be better than the be
 import math
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
+from itertools import pairwise
 from operator import attrgetter
 
 import numpy as np
@@ -16,7 +17,7 @@ from masker.core.task import Task
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
 from masker.search.coherence import look
-from masker.search.drafts import Row, Spread
+from masker.search.drafts import Row, Spread, leading
 from masker.search.ranking import rank
 from masker.search.segments import Draft, Segment
 
@@ -36,7 +37,7 @@ class Race:
     def __init__(self, segment: Segment, found: Spread, rows: slice) -> None:
         self.segment, self.found = segment, found
         self._first, self._next = rows.start, rows.start
-        self._hoped, self._most = found.total[rows].tolist(), found.most[rows].tolist()
+        self._hoped, self._most = found.total[rows].data, found.most[rows].data  # few of them are needed
         self.read = list[tuple[float, int, Row]]()  # a heap: less what they are worth, the rows, and what is in these
         self.looked = 0
 
@@ -75,10 +76,9 @@ Group = tuple[list[tuple[Race, int]], Spread, np.ndarray]  # drafts that are row
 
 def races_of(found: Spread) -> list[Race]:
     """One for each segment that has drafts."""
-    numbers, starts = np.unique(found.number, return_index=True)
-    ends = [*starts.tolist(), len(found.base)][1:]
-    rows = zip(numbers.tolist(), starts.tolist(), ends, strict=True)
-    return [Race(found.bases.segments[n], found, slice(a, b)) for n, a, b in rows]
+    starts = np.flatnonzero(leading(found.number, 1))
+    rows = zip(found.number[starts].tolist(), pairwise([*starts.tolist(), len(found.base)]), strict=True)
+    return [Race(found.bases.segments[n], found, slice(a, b)) for n, (a, b) in rows]
 
 
 def settle(

@@ -23,6 +23,7 @@ from masker.model.settings import SearchSettings
 from masker.search.lexicon import Lexicon
 
 Count = np.ndarray | int
+Number = np.ndarray | float
 
 
 def style_term(s: SearchSettings, log_p: np.ndarray) -> np.ndarray:
@@ -31,7 +32,7 @@ def style_term(s: SearchSettings, log_p: np.ndarray) -> np.ndarray:
     return np.asarray(worth + s.sure * (np.minimum(log_p[..., 0], log_p[..., 1]) >= s.enough))
 
 
-def rank(s: SearchSettings, log_p: np.ndarray, likelihood: np.ndarray, similarity: np.ndarray) -> np.ndarray:
+def rank(s: SearchSettings, log_p: np.ndarray, likelihood: Number, similarity: Number) -> np.ndarray:
     """The sum above, without a close look."""
     return np.asarray(style_term(s, log_p) + s.likelihood * likelihood + s.similarity * similarity)
 
