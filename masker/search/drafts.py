@@ -10,7 +10,7 @@ from masker.core.batching import padded
 from masker.core.spans import Span
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
-from masker.search.keys import count_of, row_keys, some_of, within
+from masker.search.keys import count_of, firsts, row_keys, some_of, within
 from masker.search.ranking import bound, doubles, f_score, matches, rank
 from masker.search.segments import Draft, Part, Segment
 
@@ -221,7 +221,7 @@ def _fresh(bases: Bases, number: np.ndarray, rows: np.ndarray, style: StyleClass
     doubled = doubles(bases.source, style.lexicon)[home]
     good = np.flatnonzero((keys != known) & (doubles(rows, style.lexicon) <= doubled))
     unique = keys[good] + number[good].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return np.asarray(good[np.sort(np.unique(unique, return_index=True)[1])])
+    return np.asarray(good[firsts(unique)])
 
 
 def _spliced(
