@@ -2,7 +2,7 @@
 
 masker bench --format json --plot benchmarks/growth.png > benchmarks/cpu.json
 masker pretrain TEXT --size base --window 128 --batch-size 512 --dropout 0 --compile --steps 240 --out runs/pre  # GPU
-python benchmarks/gpu.py --texts LINES --pretraining runs/pre --out benchmarks/gpu.json
+MASKER_DATA=DATA python benchmarks/gpu.py --pretraining runs/pre --out benchmarks/gpu.json
 python benchmarks/figure1.py --out benchmarks/figure1.json
 python benchmarks/memory.py MODEL --out benchmarks/memory.json
 python benchmarks/results.py

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 from masker.core.spans import Span, protected_words
 from masker.core.task import Range, Task
@@ -43,10 +44,15 @@ class Passage:
         """Which words of the text no edit may touch."""
         return protected_words(self.text, self.keep)
 
+    @cached_property
+    def written(self) -> dict[Any, Any]:
+        """What becomes of changes to it: a student says most of what it says in several moods."""
+        return {}
+
 
 def passages(task: Task, source: str, unit: Unit) -> list[Passage]:
     """The parts of a text that are edited, each by itself; no cut goes through what is protected."""
-    text, asked = task.vocabulary.read(source), (task.protect, unit)
+    text, asked = task.vocabulary.read(source), (task.protect, unit.sentences, unit.longest)
     for known, found in text.parts:  # by one or two that ask
         if known == asked:
             return found

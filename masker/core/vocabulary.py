@@ -48,7 +48,8 @@ class Vocabulary:
         self._texts: dict[str, Text] = {}
         self._chunks: dict[str, Chunk] = {}
         self._first: dict[str, Chunk] = {}  # those that a text begins with
-        self._flat: dict[str, tuple[int, ...]] = {}  # the pieces of chunks, without their words
+        self._spelt: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {}  # the pieces of chunks, and their words
+        self._first_spelt: dict[str, tuple[tuple[int, ...], tuple[str, ...]]] = {}
         self._words: dict[tuple[str, bool], Pieces] = {}
         self._infills: dict[tuple[bool | tuple[int, ...], tuple[int, ...]], str] = {}
 
@@ -60,7 +61,8 @@ class Vocabulary:
         self._texts.clear()
         self._chunks.clear()
         self._first.clear()
-        self._flat.clear()
+        self._spelt.clear()
+        self._first_spelt.clear()
         self._words.clear()
         self._infills.clear()
         split_spaced.cache_clear()
@@ -101,19 +103,26 @@ class Vocabulary:
 
     def pieces(self, source: str) -> list[int]:
         """Those of a text, without its words."""
-        if text := self._texts.get(source):
-            return text.pieces
-        chunks, known = source.split(), self._flat
-        found = [piece for chunk in chunks[:1] for word in self.chunk(chunk, spaced=False) for piece in word[2]]
-        for chunk in chunks[1:]:
-            pieces = known.get(chunk)
-            if pieces is None:
-                words = self.chunk(chunk, spaced=True)
-                pieces = tuple(piece for _, _, of_word, _ in words for piece in of_word)
-                if len(words) <= _FEW and len(known) < _REMEMBERED:
-                    known[chunk] = pieces
-            found += pieces
-        return found
+        text = self._texts.get(source)
+        return text.pieces if text else self.spelt(source)[0]
+
+    def spelt(self, source: str) -> tuple[list[int], list[str]]:
+        """The pieces of a text, and its words in small letters, in a fraction of the time that it takes to read it."""
+        pieces, words, known = list[int](), list[str](), self._first_spelt
+        for chunk in source.split():
+            found = known.get(chunk) or self._spelling(chunk, spaced=known is self._spelt)
+            pieces += found[0]
+            words += found[1]
+            known = self._spelt
+        return pieces, words
+
+    def _spelling(self, chunk: str, *, spaced: bool) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """Those of a whitespace chunk, remembered."""
+        words, memory = self.chunk(chunk, spaced=spaced), self._spelt if spaced else self._first_spelt
+        known = tuple(p for word in words for p in word[2]), tuple(chunk[a:b].lower() for a, b, _, _ in words)
+        if len(words) <= _FEW and len(memory) < _REMEMBERED:
+            memory[chunk] = known
+        return known
 
     def chunk(self, chunk: str, *, spaced: bool) -> Chunk:
         """Words of a whitespace chunk with their pieces, remembered. `spaced`: it is not the first of its text."""

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,18 @@ if TYPE_CHECKING:
     from masker.runtime import Device
 
 
+_REMEMBERED = 50_000  # pairs: more than come of the texts that are edited at a time
+
+
 class Critic(ABC):
     """A critic that was taught by ratings (`masker critic`)."""
 
     batch_tokens: int  # that suit it
+    remembers = False  # what it has read: in int8, what it makes of a pair depends on others that are read with it
 
     def __init__(self, card: CriticCard, vocabulary: Vocabulary) -> None:
         self.card, self.vocabulary = card, vocabulary
+        self._known: dict[tuple[str, str, str], float] = {}  # by the domain, a text and its rewrite
 
     def knows(self, to: str) -> bool:
         """Whether it has seen rewrites to this domain rated."""
@@ -33,6 +39,17 @@ class Critic(ABC):
 
     def accepts(self, to: str, sources: Sequence[str], texts: Sequence[str]) -> np.ndarray:
         """[N] the probabilities that a reader accepts `texts` as rewrites of `sources`."""
+        if not self.remembers:
+            return self._read(to, sources, texts)
+        if len(self._known) > _REMEMBERED:
+            self._known = {}
+        known, pairs = self._known, [*zip(repeat(to), sources, texts)]
+        if fresh := [*dict.fromkeys(pair for pair in pairs if pair not in known)]:
+            found = self._read(to, [source for _, source, _ in fresh], [text for _, _, text in fresh])
+            known.update(zip(fresh, found.tolist(), strict=True))
+        return np.array([known[pair] for pair in pairs])
+
+    def _read(self, to: str, sources: Sequence[str], texts: Sequence[str]) -> np.ndarray:
         rows = rows_of(self.vocabulary, to, sources, texts)
         scores = np.zeros(len(rows))
         for chosen in by_length([len(each) for each in rows], self.batch_tokens):
@@ -46,6 +63,8 @@ class Critic(ABC):
 
 class TorchCritic(Critic):
     """In bfloat16 on a GPU, in float32 on the CPU."""
+
+    remembers = True
 
     def __init__(self, network: Any, card: CriticCard, device: "Device" = None) -> None:
         import torch

@@ -7,6 +7,7 @@ import numpy as np
 
 from masker.core.spans import enumerate_spans
 from masker.core.task import Task
+from masker.search.coherence import WORST
 from masker.search.drafts import Bases, Candidates
 from masker.search.edited import Edited
 from masker.search.infilling import Infiller
@@ -14,7 +15,6 @@ from masker.search.keys import some_of
 from masker.search.pool import Pool, Spelling
 from masker.search.segments import Draft, Segment
 
-WORST = 3  # words of a draft that are filled anew, with its edits in place
 NARROW = 2  # words of the spans in which that is done
 
 
@@ -75,7 +75,7 @@ def misfitting(task: Task, drafts: Sequence[tuple[Segment, Draft]], texts: Edite
     free = (texts.homes >= first) & (texts.homes < stop) & (texts.old(fixed, 1) == 0) & ~texts.protected(task)
     worst, at = list[int](), 0
     for segment, draft in drafts:
-        worst += [at + word for lost, word in draft.misfits[:WORST] if lost < 0]
+        worst += [at + word for lost, word in draft.misfits if lost < 0]
         worst += [at + word for word in draft.leftovers[:WORST]]
         at += len(segment.fixed)
     goes, size = np.zeros(at), len(free)

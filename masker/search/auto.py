@@ -20,9 +20,7 @@ from masker.core.account import Check
 from masker.core.editor import Editor
 from masker.core.edits import Edit, Rewrite, apply_edits
 from masker.core.runtime import Pending
-from masker.core.spans import Span
 from masker.core.surface import Replacement
-from masker.core.text import Text
 from masker.search.coherence import REACH
 from masker.search.collecting import uncollected
 from masker.search.confidence import sentence
@@ -174,9 +172,9 @@ class Tried(NamedTuple):
 
     segment: Segment
     edits: list[Edit]
-    text: Text  # its text with the edits made
-    words: Span  # of that, which have become of the segment
-    lower: list[str]  # these in small letters
+    source: str  # its text with the edits made
+    pieces: list[int]  # of that, which have become of the segment
+    lower: list[str]  # and the words, in small letters
     by: str
     checks: list[Check]
     trusted: bool = False  # as what comes from a phrase book is
@@ -187,7 +185,7 @@ class Tried(NamedTuple):
     @property
     def key(self) -> tuple[int, str]:
         """The same for all who have written the same."""
-        return id(self.segment), self.text.source
+        return id(self.segment), self.source
 
     def worth(self) -> float:
         """Of what the critic was asked about."""
@@ -242,16 +240,21 @@ def inside(segment: Segment, rewrite: Rewrite) -> list[Edit]:
 
 
 def _tried(search: SearchEditor, segment: Segment, edits: list[Edit], by: str, trusted: bool) -> Tried:
-    words, replacements = segment.text.words, _replacements(segment, edits)
+    replacements, vocabulary = _replacements(segment, edits), search.task.vocabulary
+    source = written(segment.text.source, replacements)
+    if segment.is_whole:
+        pieces, lower = vocabulary.spelt(source)
+        return Tried(segment, edits, source, pieces, lower, by, [], trusted)
     grown = sum(len(r.new) - (r.end - r.start) for r in replacements)
-    start, end = words[segment.words.start].start, words[segment.words.stop - 1].end
-    start, end = min(start, replacements[0].start), max(end, replacements[-1].end) + grown
-    text = search.task.vocabulary.read(written(segment.text.source, replacements))
+    words, (first, stop) = segment.text.words, segment.words
+    start, end = min(words[first].start, replacements[0].start), max(words[stop - 1].end, replacements[-1].end) + grown
+    text = vocabulary.read(source)
     first, stop = bisect_left(text.starts, start), len(text.words)
     while stop > first and text.words[stop - 1].end > end:
         stop -= 1
-    lower = [text.source[a:b].lower() for a, b, _, _ in text.words[first:stop]]
-    return Tried(segment, edits, text, Span(first, stop) if lower else Span(0, 0), lower, by, [], trusted)
+    lower = [source[a:b].lower() for a, b, _, _ in text.words[first:stop]]
+    pieces = text.pieces[text.bounds[first] : text.bounds[stop]] if lower else []
+    return Tried(segment, edits, source, pieces, lower, by, [], trusted)
 
 
 def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
@@ -262,8 +265,7 @@ def _words(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
 
 def _encoder(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:
     """Whether the encoder's classifier is."""
-    pieces = [text.pieces[text.bounds[a] : text.bounds[b]] for _, _, text, (a, b), *_ in tried]
-    return _enough(search, "encoder", search.style.of_encoder(pieces), tried)
+    return _enough(search, "encoder", search.style.of_encoder([one.pieces for one in tried]), tried)
 
 
 def _pleases(search: SearchEditor, tried: Sequence[Tried]) -> list[Check]:

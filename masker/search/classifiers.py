@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
-from masker.core.batching import by_length, padded
+from masker.core.batching import by_length
 from masker.core.padding import Frame
 from masker.core.runtime import Pending, Runtime, to_numpy
 from masker.core.task import Task
 from masker.model.bag_of_words import BagOfWords
+from masker.search.keys import ranges, starts_of
 from masker.search.lexicon import Lexicon
 
 _AT_A_TIME = 1 << 15  # words that are read by their classifier: what it makes of them stays in a core's cache
@@ -62,19 +64,26 @@ class StyleClassifiers:
 
     def of_encoder(self, pieces: Sequence[Sequence[int]]) -> np.ndarray:
         """[N], a pass each."""
-        return self.begin_encoder(pieces)()
+        sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
+        return self.begin_encoder(np.fromiter(chain.from_iterable(pieces), np.int64, int(sizes.sum())), sizes)()
 
-    def begin_encoder(self, pieces: Sequence[Sequence[int]]) -> Pending[np.ndarray]:
-        """The same; what is returned waits for it."""
-        start, end = self.frame.start, self.frame.end
-        rows = [[*start, *text[: self.window], *end] for text in pieces]
-        answers = []
-        for chosen in by_length([len(row) for row in rows], self.batch_tokens):
-            inputs = padded([rows[k] for k in chosen.tolist()], self.frame.pad)
-            answers.append((chosen, self.runtime.styles(*map(self.runtime.to_device, inputs))))  # [B, D]
+    def begin_encoder(self, pieces: np.ndarray, sizes: np.ndarray) -> Pending[np.ndarray]:
+        """The same, of texts one after the other, with so many pieces each; what is returned waits for it."""
+        frame, starts, head = self.frame, starts_of(sizes), len(self.frame.start)
+        sizes = np.minimum(sizes, self.window)
+        lengths, answers = sizes + head + len(frame.end), []
+        for chosen in by_length(lengths, self.batch_tokens):
+            k, size = np.arange(lengths[chosen[0]]), sizes[chosen, None]
+            ids = np.full((len(chosen), len(k)), frame.pad)
+            ids[:, :head] = frame.start
+            ids[(k >= head) & (k < head + size)] = pieces[ranges(starts[chosen], sizes[chosen])]
+            for place, token in enumerate(frame.end, head):
+                ids[k == place + size] = token
+            attention = (k < lengths[chosen, None]).astype(np.int64)
+            answers.append((chosen, self.runtime.styles(*map(self.runtime.to_device, (ids, attention)))))  # [B, D]
 
         def wait() -> np.ndarray:
-            result = np.zeros(len(rows))
+            result = np.zeros(len(sizes))
             for chosen, answer in answers:
                 log_p = to_numpy(answer)
                 result[chosen] = log_p[:, self.to] - np.logaddexp(log_p[:, self.to], log_p[:, self.from_])

@@ -10,7 +10,7 @@ word near an edit is asked about again where it stands now. Two measures come of
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from masker.search.word_table import WordTable
 
 REACH = 8  # words from an edit up to which they are looked at
 SLACK = 0.5  # nats by which any word may be less likely
+WORST = 3  # of the words that have become less likely are noted: those that are filled anew
 SPOKEN = 1.0  # nats from which on a word speaks for the source domain
 
 
@@ -49,9 +50,9 @@ def look(
     lost = now - before[asked]  # [S]
     coherence = np.bincount(of, np.minimum(0.0, lost + SLACK), len(drafts))
     residue = np.bincount(of[speaking], np.minimum(0.0, left + SPOKEN), len(drafts))
-    worst_first = within(of, homes, lost)
+    worst_first = within(of, homes, lost, most=WORST)
     misfits, at = [*zip(lost[worst_first].tolist(), homes[worst_first].tolist(), strict=True)], 0
-    counts = np.bincount(of, minlength=len(drafts))
+    counts = np.minimum(np.bincount(of, minlength=len(drafts)), WORST)
     found = zip(drafts, counts.tolist(), coherence.tolist(), residue.tolist(), strict=True)
     for (_, draft), count, draft_coherence, draft_residue in found:
         draft.misfits = tuple(misfits[at : at + count])
@@ -70,12 +71,12 @@ def _alone(style: StyleClassifiers, segments: Sequence[Segment], texts: Edited) 
 
     It is the same for all drafts in which the same words stay, and noted with the segments.
     """
-    first, stop = np.array([segment.words for segment in segments]).T
+    first, stop = np.fromiter(chain.from_iterable(s.words for s in segments), np.int64).reshape(-1, 2).T
     stay = np.flatnonzero((texts.homes >= first[texts.number]) & (texts.homes < stop[texts.number]))
     number, homes = texts.number[stay], texts.homes[stay]
     sizes = np.bincount(number, minlength=len(segments))
-    ends, raw = (homes.itemsize * np.cumsum([0, *sizes])).tolist(), homes.tobytes()
-    keys = [raw[a:b] for a, b in pairwise(ends)]
+    ends, raw = (homes.itemsize * sizes.cumsum()).tolist(), homes.tobytes()
+    keys = [raw[a:b] for a, b in pairwise([0, *ends])]
     pairs = zip(segments, keys, strict=True)
     fresh = {(id(s), key): k for k, (s, key) in enumerate(pairs) if key not in s.alone}
     if fresh:
@@ -86,8 +87,10 @@ def _alone(style: StyleClassifiers, segments: Sequence[Segment], texts: Edited) 
         words = np.zeros(inside.shape, np.int64)
         words[inside] = ids[homes + place[number]]
         odds = style.margins(_without_each(words[chosen], sizes[chosen]))
-        for k, some in zip(chosen.tolist(), np.split(odds, np.cumsum(1 + sizes[chosen])[:-1]), strict=True):
-            segments[k].alone[keys[k]] = some[1:] - some[0]
+        ends = np.cumsum(1 + sizes[chosen])
+        rise = odds - np.repeat(odds[ends - sizes[chosen] - 1], 1 + sizes[chosen])
+        for k, size, end in zip(chosen.tolist(), sizes[chosen].tolist(), ends.tolist(), strict=True):
+            segments[k].alone[keys[k]] = rise[end - size : end]
     alone = np.zeros(len(texts.homes))
     alone[stay] = np.concatenate([segment.alone[key] for segment, key in zip(segments, keys, strict=True)])
     return alone

@@ -1,7 +1,8 @@
 """One more infill in each of many texts: which of them are worth a closer look, found with arrays alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -9,10 +10,11 @@ from masker.core.batching import padded
 from masker.core.spans import Span
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
-from masker.search.keys import count_of, row_keys, some_of, within
+from masker.search.keys import count_of, firsts, row_keys, some_of, within
 from masker.search.ranking import bound, doubles, f_score, matches, rank
 from masker.search.segments import Draft, Part, Segment
 
+Row = tuple[Any, ...]  # of a draft that has been read: what it is worth, what it could be at most, and more
 SPARE = 1.5  # times as many candidates as wanted are spelt out: some of them give the same text
 
 
@@ -45,15 +47,6 @@ class Candidates:
     def sizes(self) -> np.ndarray:
         """[C] how many pieces they have."""
         return count_of(self.pieces >= 0)
-
-    def parts(self, first: np.ndarray) -> list[Part]:
-        """All of them, in segments the first words of which are given [C]."""
-        spans, sizes = (self.span + first[:, None]).tolist(), self.sizes.tolist()
-        table = spans, self.pieces.tolist(), sizes, self.words.tolist(), self.count.tolist(), self.log_p.tolist()
-        return [
-            Part(Span(a, b), tuple(pieces[:size]), tuple(words[:count]), *log_p)
-            for (a, b), pieces, size, words, count, log_p in zip(*table, strict=True)
-        ]
 
 
 class Bases:
@@ -132,32 +125,33 @@ class Spread:
     def number(self) -> np.ndarray:
         return np.asarray(self.bases.number[self.base])
 
-    def pieces(self, rows: np.ndarray) -> list[list[int]]:
-        """Those of drafts."""
+    def pieces(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Those of drafts, one after the other, and how many each has."""
         bases, base, c = self.bases, self.base[rows], self.candidates.take(rows)
         start, stop = c.span.T
         at = bases.place[base, start]
         first, last = bases.bounds[base, at], bases.bounds[base, at + stop - start]
         count = np.where(c.count > 0, c.sizes, 0)
-        table = _spliced(bases.pieces, base, first, last - first, c.pieces, count).tolist()
+        table = _spliced(bases.pieces, base, first, last - first, c.pieces, count)
         sizes = bases.bounds[base, bases.lengths[base]] + count - (last - first)
-        return [row[:size] for row, size in zip(table, sizes.tolist(), strict=True)]
+        return table[np.arange(table.shape[1]) < sizes[:, None]], sizes
 
-    def read(self, rows: np.ndarray, log_p: np.ndarray, s: SearchSettings) -> list[Draft]:
-        """Drafts, with what they are worth now that the encoder's classifier has read them."""
-        base, both = self.base[rows], self.log_p[rows]
+    def read(self, rows: np.ndarray, log_p: np.ndarray, s: SearchSettings) -> Iterator[Row]:
+        """What drafts are worth now that the encoder's classifier has read them, and what else `draft` needs."""
+        base, c, both = self.base[rows], self.candidates.take(rows), self.log_p[rows]
         both[:, 0] = log_p
         likelihood, similarity = self.likelihood[rows], self.similarity[rows]
-        values = likelihood, similarity, rank(s, both, likelihood, similarity), self.most[rows]
-        parts = self.candidates.take(rows).parts(self.bases.first[base])
-        drafts = list[Draft]()
-        for k, part, row, *(likely, similar, total, most) in zip(
-            base.tolist(), parts, both, *(value.tolist() for value in values), strict=True
-        ):
-            before = self.bases.drafts[k]
-            mine = tuple(sorted((*before.parts, part), key=_by_span)) if before else (part,)
-            drafts.append(Draft(mine, likely, similar, row, total, most))
-        return drafts
+        values = rank(s, both, likelihood, similarity), self.most[rows], base, c.span + self.bases.first[base, None]
+        more = c.pieces, c.sizes, c.words, c.count, c.log_p, both, likelihood, similarity
+        return zip(*(value.tolist() for value in (*values, *more)), strict=True)
+
+    def draft(self, row: Row) -> Draft:
+        """One that has been read: most of them are never asked for."""
+        total, most, base, span, pieces, size, words, count, log_p, both, likelihood, similarity = row
+        part = Part(Span(*span), tuple(pieces[:size]), tuple(words[:count]), *log_p)
+        before = self.bases.drafts[base]
+        parts = tuple(sorted((*before.parts, part), key=_by_span)) if before else (part,)
+        return Draft(parts, likelihood, similarity, both, total, most)
 
 
 def spread(
@@ -227,7 +221,7 @@ def _fresh(bases: Bases, number: np.ndarray, rows: np.ndarray, style: StyleClass
     doubled = doubles(bases.source, style.lexicon)[home]
     good = np.flatnonzero((keys != known) & (doubles(rows, style.lexicon) <= doubled))
     unique = keys[good] + number[good].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return np.asarray(good[np.sort(np.unique(unique, return_index=True)[1])])
+    return np.asarray(good[firsts(unique)])
 
 
 def _spliced(

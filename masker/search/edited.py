@@ -44,8 +44,9 @@ class Edited:
         made = [_patches(vocabulary, *each) for each in texts]
         patches = [patch for of_text in made for patch in of_text]
         of = np.repeat(number, _sizes(made))  # [P] the text of every patch
-        of_patch = [(p.first, p.last, len(p.homes), len(p.edges)) for p in patches]
-        first, last, words, edges = np.array(of_patch, np.int64).reshape(-1, 4).T
+        first, last, words, edges = (
+            _flat((p.first, p.last, len(p.homes), len(p.edges)) for p in patches).reshape(-1, 4).T
+        )
         before = _sizes(text.words for text, _, _ in texts)
         grown = words - (last - first)
         longer = np.bincount(of, grown, len(texts)).astype(np.int64)

@@ -236,7 +236,7 @@ class SearchEditor:
                 by_text.setdefault(option.text, option)
             none = none.revised(alternatives=tuple(by_text.values())[: self.top])
         if not edits:
-            worst = min(float(segment.log_p.min()) for segment in segments)
+            worst = min(min(segment.log_p.tolist()) for segment in segments)
             if worst >= self.settings.enough:
                 return none.revised(reason=f"it reads as {task.to} already ({math.exp(worst):.2f})")
             if any(segment.drafts and draft is None for segment, draft in zip(segments, best, strict=True)):
@@ -268,7 +268,7 @@ class SearchEditor:
         """A draft as edits. They share its score evenly; the other two scores are those of the paper."""
         if draft is None:
             return []
-        score = draft.total - float(rank(self.settings, segment.log_p, np.zeros(()), np.ones(()))) - segment.reading
+        score = draft.total - float(rank(self.settings, segment.log_p, 0.0, 1.0)) - segment.reading
         if not score > self.settings.min_score:
             return []
         edits = []

@@ -79,12 +79,11 @@ class Infiller:
         """
         contrast = _contrast(self.target_log_p, self.source_log_p)
         empty = self._rows[:, 3] == 0
-        pad = self.best == self._frame.pad
-        contrast[:, 0][empty[:, None] & pad[:, 0]] = -np.inf  # nothing for nothing is no edit
-        chosen = np.stack([np.zeros(contrast.shape[:2], dtype=np.int64), contrast.argmax(2)])[..., None]
-        target_log_p, source_log_p = (
-            np.take_along_axis(x[None], chosen, 3).sum((2, 3)) for x in (self.target_log_p, self.source_log_p)
-        )
+        pad = self.best[:, 0] == self._frame.pad
+        contrast[:, 0][empty[:, None] & pad] = -np.inf  # nothing for nothing is no edit
+        first = TOP * np.arange(contrast.size // TOP).reshape(contrast.shape[:2])
+        chosen = np.stack([first, first + contrast.argmax(2)])  # [2, S, n_p]
+        target_log_p, source_log_p = (x.take(chosen).sum(2) for x in (self.target_log_p, self.source_log_p))
         worth: np.ndarray = (np.exp(0.5 * target_log_p) * (self.old_s - self.old_t + target_log_p - source_log_p)).max(
             0
         )
@@ -94,14 +93,13 @@ class Infiller:
         """The best infill of every span, as in the paper, and infills of one piece."""
         rows = np.arange(len(self._rows))
         best = self.best[:, :, 0], self.target_log_p[:, :, 0].sum(1), self.source_log_p[:, :, 0].sum(1)
-        return Pool.of([self._pooled(rows, *best), self._singles()])
+        return Pool.of([self._pooled(rows, compact(best[0], self._frame.pad), *best[1:]), self._singles()])
 
     def refills(self, refilled: int, alive: Alive) -> Pool:
         """The `refilled` spans of every text most worth it, filled piece by piece as long as they are alive."""
         return self._refill(np.sort(within(self.text, -self.worth(), most=refilled)), alive)
 
-    def _pooled(self, rows: np.ndarray, ids: np.ndarray, target_log_p: np.ndarray, source_log_p: np.ndarray) -> Pool:
-        pieces = compact(ids, self._frame.pad)
+    def _pooled(self, rows: np.ndarray, pieces: np.ndarray, target_log_p: np.ndarray, source_log_p: np.ndarray) -> Pool:
         return Pool(self.text[rows], rows, pieces, target_log_p.astype(np.float64), source_log_p.astype(np.float64))
 
     def _singles(self) -> Pool:
@@ -116,14 +114,11 @@ class Infiller:
             x[:, 0] + np.where(rest, x[:, 1:], 0.0).sum((1, 2))[:, None] for x in (self.target_log_p, self.source_log_p)
         )  # [S, TOP]
         contrast = np.where(is_pad[:, 0] | ~alone[:, None], -np.inf, _contrast(target_log_p, source_log_p))
-        order = np.argsort(-contrast, 1, kind="stable")[:, :SINGLES]
-        pieces, target_log_p, source_log_p, contrast = (
-            np.take_along_axis(x, order, 1) for x in (self.best[:, 0], target_log_p, source_log_p, contrast)
-        )
-        row, column = np.nonzero(contrast > -np.inf)
-        ids = np.full((len(row), self._frame.n_p), self._frame.pad)
-        ids[:, 0] = pieces[row, column]
-        return self._pooled(row, ids, target_log_p[row, column], source_log_p[row, column])
+        order = np.argsort(-contrast, 1, kind="stable")[:, :SINGLES] + TOP * np.arange(len(contrast))[:, None]
+        order = order[contrast.take(order) > -np.inf]
+        pieces = np.full((len(order), self._frame.n_p), -1)
+        pieces[:, 0] = self.best[:, 0].take(order)
+        return self._pooled(order // TOP, pieces, target_log_p.take(order), source_log_p.take(order))
 
     def _refill(self, rows: np.ndarray, alive: Alive) -> Pool:
         """Fill spans piece by piece from the left, from the BEAMS first pieces of most contrast."""
@@ -147,7 +142,7 @@ class Infiller:
                 ids[part, slot] = best[at, 0, choice]
                 target_log_p[part] += t[at, 0, choice]
                 source_log_p[part] += s[at, 0, choice]
-        return self._pooled(rows, ids, target_log_p, source_log_p)
+        return self._pooled(rows, compact(ids, pad), target_log_p, source_log_p)
 
     def _ask(
         self, batch: np.ndarray, shown: np.ndarray, slots: slice

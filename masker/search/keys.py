@@ -31,6 +31,13 @@ def within(group: np.ndarray, *keys: np.ndarray, most: int | None = None) -> np.
     return np.asarray((order + first[:, None])[:, :most][inside[:, :most]])
 
 
+def firsts(keys: np.ndarray) -> np.ndarray:
+    """Indices, in order, without those of keys that have been before: `np.unique` in less than half of its time."""
+    order = np.argsort(keys)  # equal ones in any order, which is what is fast
+    new = np.concatenate([[True], keys[order[1:]] != keys[order[:-1]]])[: len(keys)]
+    return np.sort(np.minimum.reduceat(order, np.flatnonzero(new))) if len(keys) else order
+
+
 def packed(rows: np.ndarray) -> list[np.ndarray]:
     """[N, L] whole numbers from -1 on -> as few keys [N] as they fit into, to sort them by: the last column first."""
     bits = max(1, int(rows.max(initial=0) + 1).bit_length())

@@ -6,6 +6,7 @@ table for the length of ` b`, so that pairs need not be spelt out.
 
 import zlib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
 
 import numpy as np
@@ -95,6 +96,7 @@ class Lexicon:
         self._shift[mine] = [self._table_of[len(spaced)] for spaced in every]
 
 
+@lru_cache(maxsize=256)
 def _zeros(count: int) -> np.ndarray:
     """[4, 256] what so many zero bytes make of each byte of a checksum; all of it is the XOR of the four."""
     zeros = bytes(count)

@@ -95,8 +95,8 @@ class Spelling:
             # `core.candidates.written` knows the few places where a piece that goes on with a word could stand
             infill = "\ufffd" if no else vocabulary.infill(left if after else (), [p for p in row if p >= 0])
             words = infill_words(infill)
-            good = "\ufffd" not in infill and all(map(str.isprintable, words)) and len(words) <= n_p
-            torn = sum(word in _APOSTROPHES for word in words) % 2  # as of `'s`, whose other half is elsewhere
+            good = "\ufffd" not in infill and "".join(words).isprintable() and len(words) <= n_p
+            torn = sum(map(_APOSTROPHES.__contains__, words)) % 2  # as of `'s`, whose other half is elsewhere
             found.append(words if good and not torn else None)
         spelt = np.zeros((len(found), 1 + n_p), np.int64)
         spelt[:, 0] = [-1 if words is None else len(words) for words in found]

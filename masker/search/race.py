@@ -7,15 +7,17 @@ what they can still be worth, until none of the others can be better than the be
 import math
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
+from itertools import pairwise
 from operator import attrgetter
 
 import numpy as np
 
+from masker.core.runtime import Pending
 from masker.core.task import Task
 from masker.model.settings import SearchSettings
 from masker.search.classifiers import StyleClassifiers
 from masker.search.coherence import look
-from masker.search.drafts import Spread
+from masker.search.drafts import Row, Spread, leading
 from masker.search.ranking import rank
 from masker.search.segments import Draft, Segment
 
@@ -35,8 +37,8 @@ class Race:
     def __init__(self, segment: Segment, found: Spread, rows: slice) -> None:
         self.segment, self.found = segment, found
         self._first, self._next = rows.start, rows.start
-        self._hoped, self._most = found.total[rows].tolist(), found.most[rows].tolist()
-        self._read = list[tuple[float, int, Draft]]()  # a heap: less what they are worth, the rows, and they themselves
+        self._hoped, self._most = found.total[rows].data, found.most[rows].data  # few of them are needed
+        self.read = list[tuple[float, int, Row]]()  # a heap: less what they are worth, the rows, and what is in these
         self.looked = 0
 
     def next(self, task: Task, wanted: int, bar: float, margin: float) -> tuple[list[int], list[Draft]]:
@@ -47,15 +49,15 @@ class Race:
         """
         known, first, hoped, most = self.segment.drafts, self._first, self._hoped, self._most
         best = known[wanted - 1].total - margin if len(known) >= wanted else -math.inf
-        finalists, end, read = max(FINALISTS, wanted) - self.looked, len(hoped), self._read
+        finalists, end, read = max(FINALISTS, wanted) - self.looked, len(hoped), self.read
         few, many = min(max(LOOKED, wanted // 3), finalists), max(ASKED, wanted // 3)
         while True:
             at = self._next - first
             hope = hoped[at] if at < end else -math.inf
             looking = list[Draft]()
             while read and len(looking) < few and hope <= -read[0][0] > best:
-                draft = heappop(read)[2]
-                if draft.most > bar and self.segment.write(task, draft):
+                row = heappop(read)[2]
+                if row[1] > bar and self.segment.write(task, draft := self.found.draft(row)):
                     looking.append(draft)
             if looking or hope <= best or finalists <= 0:
                 return [], looking
@@ -68,17 +70,15 @@ class Race:
             if reading or not read:
                 return reading, []
 
-    def note(self, k: int, draft: Draft) -> None:
-        """A draft has been read."""
-        heappush(self._read, (-draft.total, k, draft))
+
+Group = tuple[list[tuple[Race, int]], Spread, np.ndarray]  # drafts that are rows of one spread
 
 
 def races_of(found: Spread) -> list[Race]:
     """One for each segment that has drafts."""
-    numbers, starts = np.unique(found.number, return_index=True)
-    ends = [*starts.tolist(), len(found.base)][1:]
-    rows = zip(numbers.tolist(), starts.tolist(), ends, strict=True)
-    return [Race(found.bases.segments[n], found, slice(a, b)) for n, a, b in rows]
+    starts = np.flatnonzero(leading(found.number, 1))
+    rows = zip(found.number[starts].tolist(), pairwise([*starts.tolist(), len(found.base)]), strict=True)
+    return [Race(found.bases.segments[n], found, slice(a, b)) for n, (a, b) in rows]
 
 
 def settle(
@@ -97,7 +97,7 @@ def settle(
             if some or closely:
                 busy.append((race, bar))
         groups = [*_by_spread(reading)]
-        log_p = style.begin_encoder([pieces for _, found, rows in groups for pieces in found.pieces(rows)])
+        log_p = _asked(style, groups)
         if looking:
             look(task, style, [(race.segment, draft) for race, draft in looking], s)
             for race, draft in looking:
@@ -106,11 +106,16 @@ def settle(
                 race.segment.drafts.sort(key=_TOTAL, reverse=True)
         said, at = log_p(), 0
         for mine, found, rows in groups:
-            drafts = found.read(rows, said[at : at + len(rows)], s)
-            for (race, k), draft in zip(mine, drafts, strict=True):
-                race.note(k, draft)
+            for (race, k), row in zip(mine, found.read(rows, said[at : at + len(rows)], s), strict=True):
+                heappush(race.read, (-row[0], k, row))
             at += len(rows)
         going = busy
+
+
+def _asked(style: StyleClassifiers, groups: Sequence[Group]) -> Pending[np.ndarray]:
+    """The encoder's classifier on drafts."""
+    pieces = [found.pieces(rows) for _, found, rows in groups] or [(np.zeros(0, np.int64),) * 2]
+    return style.begin_encoder(*map(np.concatenate, zip(*pieces, strict=True)))
 
 
 def decide(task: Task, style: StyleClassifiers, s: SearchSettings, segments: Sequence[Segment]) -> None:
@@ -127,15 +132,13 @@ def decide(task: Task, style: StyleClassifiers, s: SearchSettings, segments: Seq
     likelihood, similarity = np.array([(draft.likelihood, draft.similarity) for draft in drafts]).T
     totals = rank(s, log_p, likelihood, similarity).tolist()
     for draft, both, total in zip(drafts, log_p, totals, strict=True):
-        draft.log_p, draft.total = both, total
+        draft.log_p, draft.total = both.tolist(), total
     look(task, style, close, s)
     for segment in segments:
         segment.drafts.sort(key=_TOTAL, reverse=True)
 
 
-def _by_spread(
-    reading: Sequence[tuple[Race, int]],
-) -> Iterator[tuple[list[tuple[Race, int]], Spread, np.ndarray]]:
+def _by_spread(reading: Sequence[tuple[Race, int]]) -> Iterator[Group]:
     """Drafts that are to be read, by the spread that they are rows of."""
     for found in {id(race.found): race.found for race, _ in reading}.values():
         mine = [(race, k) for race, k in reading if race.found is found]

@@ -15,12 +15,15 @@ All of it is computed for many drafts at a time. What costs passes of the model 
 lower a rank, so that without them it is an upper bound.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from masker.model.settings import SearchSettings
 from masker.search.lexicon import Lexicon
 
 Count = np.ndarray | int
+Number = np.ndarray | float
 
 
 def style_term(s: SearchSettings, log_p: np.ndarray) -> np.ndarray:
@@ -29,14 +32,14 @@ def style_term(s: SearchSettings, log_p: np.ndarray) -> np.ndarray:
     return np.asarray(worth + s.sure * (np.minimum(log_p[..., 0], log_p[..., 1]) >= s.enough))
 
 
-def rank(s: SearchSettings, log_p: np.ndarray, likelihood: np.ndarray, similarity: np.ndarray) -> np.ndarray:
+def rank(s: SearchSettings, log_p: np.ndarray, likelihood: Number, similarity: Number) -> np.ndarray:
     """The sum above, without a close look."""
     return np.asarray(style_term(s, log_p) + s.likelihood * likelihood + s.similarity * similarity)
 
 
 def terms(
     s: SearchSettings,
-    log_p: np.ndarray,
+    log_p: np.ndarray | Sequence[float],
     likelihood: float,
     similarity: float,
     coherence: float = 0.0,
@@ -51,7 +54,7 @@ def terms(
         "similarity": s.similarity * similarity,
         "coherence": s.coherence * coherence,
         "residue": s.residue * residue,
-        "sure": s.sure * bool(log_p.min() >= s.enough),
+        "sure": s.sure * bool(min(log_p) >= s.enough),
     }
 
 

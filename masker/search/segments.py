@@ -35,7 +35,7 @@ class Draft:
     parts: tuple[Part, ...]  # in order
     likelihood: float  # of all parts
     similarity: float
-    log_p: np.ndarray  # [2]
+    log_p: Sequence[float]  # [2]
     total: float
     most: float  # what it would be worth if the classifiers were sure
     replacements: tuple[Replacement, ...] = ()  # of the parts, once they are written out
@@ -43,13 +43,13 @@ class Draft:
     residue: float = 0.0
     acceptance: float | None = None  # what the critic makes of it, besides its rank, if it has read it
     reading: float = 0.0  # what the reader makes of it
-    misfits: tuple[tuple[float, int], ...] = ()  # words that have become less likely: by how much, and which
+    misfits: tuple[tuple[float, int], ...] = ()  # the words that have become least likely: by how much, and which
     leftovers: tuple[int, ...] = ()  # words that still speak for the source domain, the worst first
 
     @property
     def least(self) -> float:
         """What the classifier says that is less sure of it."""
-        return min(self.log_p.tolist())
+        return min(self.log_p)
 
 
 @dataclass(frozen=True)

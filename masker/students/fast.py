@@ -83,7 +83,7 @@ class FastEditor:
         words = [[word.pieces for word in p.text.words[p.words.start : p.words.stop]] for _, p in parts]
         found = self.student.tag(words, self._domain, self.keep)
         return [
-            Tagged(k, passage, [self.student.tags.tags[number] for number in numbers], likely)
+            Tagged(k, passage, [*map(self.student.tags.tags.__getitem__, numbers)], likely)
             for (k, passage), (numbers, likely) in zip(parts, found, strict=True)
         ]
 
@@ -98,13 +98,13 @@ class FastEditor:
 
     def _edit(self, p: Passage, span: Span, infill: str, sure: float) -> Edit | None:
         """A change as an edit, if it may be made and is one."""
-        moved = Span(span.start + p.words.start, span.stop + p.words.start)
-        if not may_be_edited(p.text, moved, p.keep, p.fixed):
-            return None
-        r = placed(self.task, p.text, moved, infill, p.fixed)
-        if r is None:
-            return None
-        return Edit(r.start + p.offset, r.end + p.offset, p.text.source[r.start : r.end], r.new, sure)
+        change = self.task.forbidden, span, infill
+        if change not in p.written:
+            moved = Span(span.start + p.words.start, span.stop + p.words.start)
+            may_be = may_be_edited(p.text, moved, p.keep, p.fixed)
+            p.written[change] = placed(self.task, p.text, moved, infill, p.fixed) if may_be else None
+        r = p.written[change]
+        return r and Edit(r.start + p.offset, r.end + p.offset, p.text.source[r.start : r.end], r.new, sure)
 
     def _explained(self, rewrite: Rewrite) -> Rewrite:
         if rewrite.text != rewrite.source:
@@ -131,12 +131,11 @@ def _changes(tags: Sequence[Tag], likely: Sequence[float]) -> Iterator[tuple[Spa
 
     Words that go one after the other are one change, with what is added among them and behind them.
     """
-    k, end = 0, len(tags) - 1
-    while k <= end:
-        if tags[k] is KEEP:
-            k += 1
+    k, end = 0, len(tags) - 1  # the tags before k have been seen
+    for start, tag in enumerate(tags):
+        if tag is KEEP or start < k:
             continue
-        start, phrases, sure = k, list[str](), 1.0
+        k, phrases, sure = start, list[str](), 1.0
         while k < end and tags[k].op == Op.DELETE:
             phrases.append(tags[k].phrase)
             sure, k = min(sure, likely[k]), k + 1

@@ -51,8 +51,8 @@ class Words:
         odds = np.array([sum(self.pieces.get(piece, 0) for piece in row) - 1.0 for row in pieces])
         return np.asarray(-np.log1p(np.exp(-odds)))
 
-    def begin_encoder(self, pieces: Sequence[Sequence[int]]) -> Pending[np.ndarray]:
-        log_p = self.of_encoder(pieces)
+    def begin_encoder(self, pieces: np.ndarray, sizes: np.ndarray) -> Pending[np.ndarray]:
+        log_p = self.of_encoder([row.tolist() for row in np.split(pieces, sizes.cumsum())[:-1]])
         return lambda: log_p
 
     def of_words(self, rows: np.ndarray) -> np.ndarray:

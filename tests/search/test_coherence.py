@@ -78,6 +78,7 @@ def test_without_weight_the_source_domain_is_not_asked(asked: list[tuple[str, st
 
 def test_a_model_is_asked_about_the_old_words_alone() -> None:
     segment, before, after = looked({"residue": 1.0}, "rude")
-    assert {i for _, i in after.misfits} == {*range(len(segment.text.words) - 1)} - {3}
+    assert {i for _, i in after.misfits} < {*range(len(segment.text.words) - 1)} - {3}
+    assert len(after.misfits) == coherence.WORST
     assert after.misfits == tuple(sorted(after.misfits))
     assert after.total < before

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from masker.search.keys import packed, row_keys, within
+from masker.search.keys import firsts, packed, row_keys, within
 
 ROWS = st.lists(st.lists(st.integers(0, 60_000), min_size=4, max_size=4), min_size=1, max_size=50)
 
@@ -32,3 +32,8 @@ def test_packed_rows_are_sorted_as_their_columns_are(rows: list[list[int]]) -> N
     keys = packed(table)
     assert len(keys) <= 2
     np.testing.assert_array_equal(np.lexsort(keys), np.lexsort(table.T))
+
+
+@given(st.lists(st.integers(0, 9)))
+def test_firsts_are_those_that_have_not_been_before(keys: list[int]) -> None:
+    assert firsts(np.array(keys, np.uint64)).tolist() == [k for k, key in enumerate(keys) if key not in keys[:k]]

@@ -40,10 +40,22 @@ def test_it_learns_what_a_reader_accepts(taught: Path, model_folder: Path) -> No
     good = critic.accepts("positive", sources, ["the food was great .", "it was great !"])
     bad = critic.accepts("positive", sources, ["the food good rude .", "it good terrible !"])
     assert (good > bad).all()
+    critic.remembers = False
     alone = [critic.accepts("positive", [s], [s.replace("rude", "great")])[0] for s in sources]
     together = critic.accepts("positive", sources, [s.replace("rude", "great") for s in sources])
     assert np.allclose(alone, together, atol=1e-5), "what shares a batch does not matter"
     assert len(critic.accepts("positive", [], [])) == 0
+
+
+def test_it_reads_a_pair_once(taught: Path, model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    masker = Masker.from_pretrained(model_folder)
+    critic = load_critic(taught, model_folder, masker.model.vocabulary, "cpu")
+    read, scores = list[int](), critic._scores
+    monkeypatch.setattr(critic, "_scores", lambda ids, attention: read.append(len(ids)) or scores(ids, attention))
+    sources, texts = ["it was rude .", "it was rude .", "it was bad ."], ["it was great .", "it was great .", "great !"]
+    first = critic.accepts("positive", sources, texts)
+    assert critic.accepts("positive", sources[1:], texts[1:]).tolist() == first[1:].tolist()
+    assert read == [2]
 
 
 def test_it_stores_changes_alone(taught: Path, model_folder: Path) -> None:
