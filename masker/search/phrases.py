@@ -41,8 +41,9 @@ LESS_USUAL, LONGER = 0.6, 0.6  # what it costs to take the next of several new p
 _GROUP = re.compile(r"@\w+")
 _BESIDE = re.compile(r"(?:\[([^][]+)\])?([^][]+)(?:\[([^][]+)\])?")
 _LONG, _SIGNS = re.compile(r"(.)\1\1+"), str.maketrans("@$!|1035", "asiiioes", "'’")
+_PERSON = ("I'", "I’")  # as of `I'm`, which is written so inside of a sentence, too
 _CLITIC = re.compile(r"['’](?:s|m|d|re|ve|ll)$")  # `who're` is no other spelling
-_VOWELS, _NOT_VOWELS = tuple("aeiou"), ("uni", "use", "usu", "one", "eu")
+_VOWELS, _NOT_VOWELS = tuple("aeiou"), (*(f"uni{c}" for c in "cfoqstv"), "use", "usu", "one", "eu")
 
 
 class Part(NamedTuple):
@@ -262,7 +263,8 @@ def _written(text: str, parts: Sequence[Part]) -> str:
     while i < len(spans):
         gap = text[spans[i - 1][1] if i else 0 : spans[i][0]]
         if part := by_start.get(i):
-            found += [(" " if k else gap, word, -1) for k, word in enumerate(part.new.split())]
+            mine = {text[a:b].lower(): text[a:b] for a, b in spans[i : part.stop] if text[a:b].startswith(_PERSON)}
+            found += [(" " if k else gap, mine.get(word, word), -1) for k, word in enumerate(part.new.split())]
         else:
             found.append((gap, text[slice(*spans[i])], i))
         i = part.stop if part else i + 1

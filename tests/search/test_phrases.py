@@ -19,6 +19,9 @@ from search.styles import Critic, Idle, Words, searching, with_style
 
 BOOK = """
 # a comment
+@am = am | i'm | i’m
+@am a fool = @am wrong
+old = uninvited
 @heap = piece | heap | big pile
 @is = is | 's
 @heap of junk = bad thing | mess
@@ -62,6 +65,8 @@ def book() -> PhraseBook:
         ("this is a big pile of junk", "this is a bad thing"),
         ("it 's a big darned wreck , it is a wreck", "it 's broken , it is broken"),
         ("a darned unicorn , a sack", "a unicorn , a bag"),
+        ("an old unit , an old guest", "an uninvited unit , an uninvited guest"),
+        ("Sorry, I'm a fool, or I’m a fool.", "Sorry, I'm wrong, or I’m wrong."),
         ("an hour , an FBI man , a sack", "an hour , an FBI man , a bag"),
         ("a rotten goat , a rotten heap", "an old goat , an old heap"),
         ("goat is tired and goat , a goat !", "animal is tired and animal , a goat !"),
