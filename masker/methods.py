@@ -148,6 +148,7 @@ def _search(masker: "Masker", task: Task, options: dict[str, Any]) -> "SearchEdi
         exact=masker.exact(task),
         reader=reader,
         critic=masker.critic_of(task.to),
+        odds=masker.model.odds(task.to, task.from_),
     )
 
 

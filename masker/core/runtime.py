@@ -13,7 +13,7 @@ Array = Any  # a NumPy array, or a torch tensor on any device; results are of th
 
 @dataclass(frozen=True)
 class SlotScores:
-    """Per mask: the best allowed pieces, their log-probabilities, and those of the pieces asked about."""
+    """Per mask: the best allowed pieces, their log-probabilities with the bias, and those of the pieces asked about."""
 
     best: Array  # [B, m, top]
     best_log_p: Array  # [B, m, top]
@@ -21,7 +21,8 @@ class SlotScores:
 
 
 class Runtime(Protocol):
-    """Who computes probabilities. `bias` [V] is -inf for pieces not to be infilled; `top` 0 asks for no best pieces.
+    """Who computes probabilities. `bias` [V] comes to those of the best pieces: it is 0, or less for pieces that are to
+    be infilled more rarely, -inf for those that are not. `top` 0 asks for no best pieces.
 
     `batch_tokens` and `chunk` are how many tokens a batch and texts a time suit it; `prefetch`, how many such chunks
     should have been begun besides. `exact` is the same in float32, where this one is in int8.

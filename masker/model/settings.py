@@ -14,7 +14,7 @@ from masker.core.unspaced import segmenter
 from masker.core.vocabulary import Vocabulary
 from masker.data.checked import checked
 from masker.errors import MaskerError, check_number, check_whole, missing, unknown
-from masker.model.seen import unpacked
+from masker.model.seen import odds, unpacked, unpacked_counts
 
 _FORMAT = 1
 NO_SEGMENTER = "none"  # texts without spaces were there, but not what cuts them
@@ -42,6 +42,7 @@ class SearchSettings:
     lost: float = 2.0  # 4 for split and fused, where next to nothing may be lost
     coherence: float = 0.4
     residue: float = 2.0
+    counted: float = 0.5  # what each domain's share of a piece counts for, beside what the masked LM makes of it
     sure: float = 1.0  # worth 2 and 5.5 points of style by the two judges, and 4 of self-BLEU
     convinced: float = 0.0  # what no edits make this probable, to both classifiers, is left alone
     clear: float = 0.0  # drafts that are this probable go before those that are better otherwise
@@ -92,8 +93,8 @@ class Settings:
     are never inserted on the way to a domain.
     `longest` is how many pieces all but 1 % of a domain's texts have at most, `shape` how many `sentences` they have on
     average and how many `words` a sentence; `search` has the knobs of the search editor as tuned for a target domain.
-    `gaps` are marks that the texts set apart from words, as French does, with their white space; `segmenter` is what
-    cut texts without spaces into words, if there were any. `seen` are the pieces of a domain's texts, as `packed`.
+    `gaps` are marks that the texts set apart from words, as French does, with their white space; `segmenter` is what cut texts without spaces into words, if there were any. `seen` are the
+    pieces of a domain's texts, as `packed`, and `counts` how often they are there.
     """
 
     n_p: int = 4
@@ -109,6 +110,7 @@ class Settings:
     gaps: dict[str, str] = field(default_factory=dict)
     segmenter: str | None = None
     seen: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.domain_as not in ("token", "embedding"):
@@ -129,6 +131,8 @@ class Settings:
             check_whole(0, **{f"longest of {name}": longest})
         for name, seen in self.seen.items():
             unpacked(f"seen of {name}", seen)
+        for name, counts in self.counts.items():
+            unpacked_counts(f"counts of {name}", counts)
 
     def _check_domains(self) -> None:
         others = [other for other in self.domains.values() if other is not None]
@@ -224,6 +228,13 @@ class WithDomains:
         needed = np.array([0, self.vocabulary.pad])  # 0 is asked about where there is nothing to ask
         pieces = np.unique(np.concatenate([needed, *(unpacked(name, seen[name]) for name in domains)]))
         return pieces[pieces < len(self.vocabulary)]
+
+    def odds(self, *domains: str) -> np.ndarray | None:
+        """[D, V] by how much some domains prefer each piece to what they have on average; None if that is not known."""
+        known = self.settings.counts
+        if any(name not in known for name in domains):
+            return None
+        return odds([unpacked_counts(name, known[name]) for name in domains], len(self.vocabulary))
 
     def check_domain(self, name: str) -> str:
         if not isinstance(name, str) or name not in self.settings.domains:

@@ -88,7 +88,8 @@ class TorchRuntime:
             return asked[:, :, :0], asked_log_p[:, :, :0], asked_log_p
         allowed = logits if bias is None else logits.add_(bias)
         best = allowed.argmax(-1, keepdim=True) if top == 1 else allowed.topk(top).indices  # [B, m, top]
-        return best, log_p.gather(2, best), asked_log_p
+        best_log_p = log_p.gather(2, best)
+        return best, best_log_p if bias is None else best_log_p + bias[best], asked_log_p
 
     @torch.inference_mode()
     def styles(self, ids: Array, attention: Array) -> Array:

@@ -34,14 +34,14 @@ class Asked:
         return Candidates(pool.owner, self.span[pool.row], pool.pieces, words, count, log_p)
 
 
-def ask(task: Task, segments: Sequence[Segment]) -> Asked:
+def ask(task: Task, segments: Sequence[Segment], odds: np.ndarray | None = None) -> Asked:
     """All spans of segments; how likely single words are in the source domain is noted with the segments."""
     texts = Edited(task.vocabulary, [(segment.text, (), segment.patches) for segment in segments])
     spans = [enumerate_spans(s.text, task.frame.n_p, s.keep) for s in segments]
     mine = [of if s.is_whole else [*filter(s.has, of)] for s, of in zip(segments, spans, strict=True)]
     number = np.repeat(np.arange(len(segments)), [len(of) for of in mine])
     span = np.fromiter(chain.from_iterable(chain.from_iterable(mine)), np.int64, 2 * len(number)).reshape(-1, 2)
-    infiller = infill(task, texts, number, span)
+    infiller = infill(task, texts, number, span, odds)
     single = np.flatnonzero(span[:, 1] - span[:, 0] == 1)
     before = np.full(len(texts.homes), np.nan)
     before[texts.starts[number[single]] + span[single, 0]] = infiller.words_s[single]
@@ -51,20 +51,20 @@ def ask(task: Task, segments: Sequence[Segment]) -> Asked:
     return Asked(infiller, span - first[number][:, None])
 
 
-def ask_in_context(task: Task, bases: Bases) -> Asked:
+def ask_in_context(task: Task, bases: Bases, odds: np.ndarray | None = None) -> Asked:
     """Spans of drafts that hold words that fit worst or still speak for the source domain, with the edits in place."""
     drafts = [(segment, draft) for segment, draft in bases.pairs if draft]
     texts = Edited(task.vocabulary, [(s.text, draft.replacements, s.patches) for s, draft in drafts])
     span = misfitting(task, drafts, texts)
     number = texts.number[span[:, 0]]
     inner = np.stack([texts.homes[span[:, 0]], texts.homes[span[:, 1] - 1] + 1], 1) - bases.first[number][:, None]
-    return Asked(infill(task, texts, number, span - texts.starts[number][:, None]), inner)
+    return Asked(infill(task, texts, number, span - texts.starts[number][:, None], odds), inner)
 
 
-def infill(task: Task, texts: Edited, number: np.ndarray, span: np.ndarray) -> Infiller:
+def infill(task: Task, texts: Edited, number: np.ndarray, span: np.ndarray, odds: np.ndarray | None) -> Infiller:
     return Infiller(
         texts, number, span, target=task.target, source=task.source, frame=task.frame, window=task.window,
-        allowed=task.allowed(), batch_tokens=task.batch_tokens,
+        allowed=task.allowed(), batch_tokens=task.batch_tokens, odds=odds,
     )  # fmt: skip
 
 

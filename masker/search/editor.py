@@ -47,7 +47,8 @@ AGAIN = 4  # spans with them that are also filled piece by piece
 class SearchEditor:
     """The search editor for one task. `unit` is what is edited at a time. `top` also lists that many best rewrites.
     `exact` is the same task in float32, to decide between the best, where this one is in int8. A `reader` has the last
-    word, on more drafts; a `critic` only chooses among those that were looked at.
+    word, on more drafts; a `critic` only chooses among those that were looked at. `odds` [2, V] are as in
+    `infilling`.
     """
 
     name = "search"
@@ -65,11 +66,13 @@ class SearchEditor:
         exact: Task | None = None,
         reader: Reader | None = None,
         critic: Critic | None = None,
+        odds: np.ndarray | None = None,
     ) -> None:
         check_whole(0, top=top)
         self.task, self.style, self.settings = task, style, settings or SearchSettings()
         self.unit, self.top, self.chunk = unit, top, min(CHUNK, chunk)
         self.exact, self.reader, self.critic = exact, reader, critic
+        self.odds = None if odds is None else (self.settings.counted * odds).astype(np.float32)
         self._spelling = Spelling(task.vocabulary, style.lexicon)
 
     def edit(self, texts: Sequence[str]) -> list[Rewrite]:
@@ -90,7 +93,7 @@ class SearchEditor:
         if not going:
             return segments
         bases = Bases(going, range(len(going)), [None] * len(going))
-        asked = ask(self.task, going)
+        asked = ask(self.task, going, self.odds)
         known, races = self._race(bases, asked, REFILLED, None)
         for _ in range(1, self.settings.max_edits):
             lacking = [race for race in races if self._lacks(race.segment)]
@@ -98,7 +101,7 @@ class SearchEditor:
             drafts = self._bases(going)
             if drafts is None:
                 break
-            _, races = self._race(drafts, ask_in_context(self.task, drafts), AGAIN, known)
+            _, races = self._race(drafts, ask_in_context(self.task, drafts, self.odds), AGAIN, known)
         if self.exact:
             decide(self.exact, replace(self.style, runtime=self.exact.target.runtime), self.settings, going)
         if self.critic:

@@ -2,6 +2,9 @@
 
 A span is asked about as in the paper, but with the `TOP` best pieces of every mask. Contrast(piece) = 2 log Pt - log Ps
 then gives further infills of one piece, and, piece by piece from the left, each choice seen by the next, two more.
+
+A model that was fitted to few texts knows hardly what tells its domains apart; to count their pieces tells much of it.
+So `odds` [2, V], of the target and the source domain, come to the log-probabilities, if they are known.
 """
 
 from collections.abc import Callable
@@ -40,10 +43,13 @@ class Infiller:
         window: int,
         allowed: np.ndarray,
         batch_tokens: int,
+        odds: np.ndarray | None = None,
     ) -> None:
         self.text, self.span = number, span  # [S] the text of every span, and [S, 2] its words
         self._target, self._source, self._frame, self._budget = target, source, frame, batch_tokens
-        self._bias = np.where(allowed, 0.0, -np.inf).astype(np.float32)
+        self._odds, self._most = odds, np.float32(0.0 if odds is None else odds[0].max())
+        bias = 0.0 if odds is None else odds[0] - self._most  # a runtime takes no more than 0
+        self._bias = np.where(allowed, bias, -np.inf).astype(np.float32)
         self._rows, self._flat = texts.rows(number, span + texts.starts[number][:, None], window), texts.pieces
         around = len(frame.start) + 1 + len(frame.end) + frame.n_p
         self._lengths = self._rows[:, 1] - self._rows[:, 0] - self._rows[:, 3] + around
@@ -173,9 +179,13 @@ class Infiller:
             s = source.runtime(masked.with_domain(source.token), masked.attention, where, asked, None).asked_log_p
         else:
             s = array_module(old)[0].concatenate([t.best_log_p, t.asked_log_p], 2)
-        s = to_numpy(s)
-        old_log_p = np.stack([to_numpy(t.asked_log_p)[:, :, 0], s[:, :, TOP]], 2)  # [B, m, 2]
-        return to_numpy(t.best), to_numpy(t.best_log_p), s[:, :, :TOP], old_log_p
+        best, best_log_p, old_t, s = map(to_numpy, (t.best, t.best_log_p, t.asked_log_p[:, :, 0], s))
+        if self._odds is not None:  # no more than certain
+            there = to_numpy(old)[:, :, 0]
+            best_log_p = np.minimum(best_log_p + self._most, 0.0)
+            old_t = np.minimum(old_t + self._odds[0][there], 0.0)
+            s = np.minimum(s + self._odds[1][np.concatenate([best, there[:, :, None]], 2)], 0.0)
+        return best, best_log_p, s[:, :, :TOP], np.stack([old_t, s[:, :, TOP]], 2)
 
 
 def _contrast(target_log_p: np.ndarray, source_log_p: np.ndarray) -> np.ndarray:

@@ -40,12 +40,12 @@ class EncodedCorpus:
         """[R] pieces of each row."""
         return self.hi - self.lo
 
-    def pieces_of(self, rows: Tensor) -> np.ndarray:
-        """Which pieces there are in rows."""
+    def counts_of(self, rows: Tensor) -> np.ndarray:
+        """How often each piece is in rows; up to the last that is."""
         used = torch.zeros(len(self.flat) + 1, dtype=torch.int32)  # +1 where a row begins, -1 after its end
         used.index_add_(0, self.lo[rows], torch.ones_like(used[: int(rows.sum())]))
         used.index_add_(0, self.hi[rows], -torch.ones_like(used[: int(rows.sum())]))
-        return self.flat[used.cumsum(0)[:-1] > 0].unique().numpy()
+        return self.flat[used.cumsum(0)[:-1] > 0].bincount().numpy()
 
     def to(self, device: torch.device) -> "EncodedCorpus":
         return EncodedCorpus(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+import numpy as np
 import torch
 
 from masker.core.segments import shape
@@ -17,7 +18,7 @@ from masker.model.bag_of_words import BagOfWords
 from masker.model.claim import check_begun, claimed
 from masker.model.folder import SETTINGS
 from masker.model.padded_mlm import PaddedMLM
-from masker.model.seen import packed
+from masker.model.seen import packed, packed_counts
 from masker.model.settings import NO_SEGMENTER, SearchSettings, Settings
 from masker.training import checkpoint
 from masker.training.examples import encode_corpora, segment
@@ -115,7 +116,8 @@ def _train(
         mine = corpus.domain == model.vocabulary.domain(name)
         sizes = corpus.lengths[mine]
         model.settings.longest[name] = int(sizes.double().quantile(0.99)) if len(sizes) else 0
-        model.settings.seen[name] = packed(corpus.pieces_of(mine))
+        counts = corpus.counts_of(mine)
+        model.settings.seen[name], model.settings.counts[name] = packed(np.flatnonzero(counts)), packed_counts(counts)
         model.settings.shape[name] = shape(model.vocabulary, corpora[name][:SHAPED])
     _allow_edits(model.settings)
     result = train(model, corpus, held_out, settings, domains=domains, out=out, kept=kept, resume=resume, report=report)
@@ -130,7 +132,9 @@ def _of_language(model: PaddedMLM, texts: Sequence[str], vocabulary: int | None)
     model = respelt(model, texts, vocabulary)
     gaps = usual_gaps(texts[:: len(texts) // SHAPED + 1])
     unspaced = sum(map(is_unspaced, texts)) > UNSPACED * len(texts)
-    model.settings = replace(model.settings, gaps=gaps, segmenter=segmenter() or NO_SEGMENTER if unspaced else None)
+    model.settings = replace(
+        model.settings, gaps=gaps, segmenter=segmenter() or NO_SEGMENTER if unspaced else None
+    )
     return model
 
 

@@ -53,6 +53,21 @@ def test_the_first_infill_and_the_old_words_are_those_of_the_paper(tasks: Callab
         np.testing.assert_allclose(found.old_s[part], of_text.log_L4, atol=1e-3)
 
 
+def test_odds_come_to_what_the_domains_say(tasks: Callable[[str], Task], family: str) -> None:
+    task = tasks(family)
+    odds = np.random.default_rng(0).normal(size=(2, len(task.vocabulary))).astype(np.float32)
+    plain, found = infiller(task, TEXTS), infiller(task, TEXTS, odds=odds)
+    assert (found.best != plain.best).any()
+    assert task.allowed()[found.best].all()
+    assert (np.diff(found.target_log_p) <= 1e-5).all()  # the best first, the odds counted in
+    assert all((log_p <= 0).all() for log_p in (found.target_log_p, found.source_log_p, found.old_t, found.old_s))
+    shared = (found.best[:, :, :1] == plain.best[:, :, :1]).all((1, 2))
+    pieces = plain.best[shared, :, 0]
+    for side, name in ((0, "target_log_p"), (1, "source_log_p")):
+        expected = np.minimum(getattr(plain, name)[shared, :, 0] + odds[side][pieces], 0.0)
+        np.testing.assert_allclose(getattr(found, name)[shared, :, 0], expected, atol=1e-3)
+
+
 def always(rows: np.ndarray, pieces: np.ndarray, log_p: np.ndarray) -> np.ndarray:
     return np.ones(len(rows), bool)
 
