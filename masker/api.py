@@ -58,6 +58,7 @@ class Masker:
             _check_same_vocabulary(model, source_model)
         model.check_words()
         model.vocabulary.gaps = model.settings.gaps
+        model.vocabulary.names = {name.lower(): name for name in model.settings.names}
         self.model, self._device, self._exact = model, device, exact
         self.source_model = source_model
         self.max_words = max_words

@@ -70,7 +70,9 @@ def write(vocabulary: Vocabulary, text: Text, span: Span, infill: str, fixed: Se
     """Characters in the place of a span, spelt and spaced as the texts of the vocabulary are."""
     if vocabulary.cased:
         fixed = [keep or vocabulary.is_name(text.word(i)) for i, keep in enumerate(fixed)]
-    return replacement(text, span, infill, fixed=fixed, cased=vocabulary.cased, usual=vocabulary.gaps)
+    return replacement(
+        text, span, infill, fixed=fixed, cased=vocabulary.cased, usual=vocabulary.gaps, names=vocabulary.names
+    )
 
 
 def realised(task: Task, scores: SpanScores, k: int, fixed: Sequence[bool]) -> Replacement | None:

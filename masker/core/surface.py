@@ -5,8 +5,10 @@ again, so an edit holds no more than it changes, and every character outside it 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from masker.core.spacing import Gaps, Spacing, is_mark, kind_of, may_stand_apart, plain
@@ -23,6 +25,10 @@ _LOOSE = re.compile(f"(?<=[{SCRIPTS}]) (?=[{SCRIPTS}])")  # tokenizers take Chin
 _QUOTES = frozenset('"“„«‹「『')
 _PLAIN = Spacing(natural=True, apart={}, quotes={})
 _TURKISH = frozenset("ıİğĞ")
+_NAMED = 0.8  # of the times that a name is there, at least, it is written so
+
+
+Names = Mapping[str, str]
 
 
 class Replacement(NamedTuple):
@@ -34,13 +40,15 @@ class Replacement(NamedTuple):
 
 
 def replacement(
-    text: Text, span: Span, infill: str, *, fixed: Sequence[bool], cased: bool = False, usual: Gaps | None = None
-) -> Replacement:
+    text: Text, span: Span, infill: str, *, fixed: Sequence[bool], cased: bool = False, usual: Gaps | None = None,
+    names: Names = MappingProxyType({}),
+) -> Replacement:  # fmt: skip
     """Write the decoded pieces `infill` in the place of `span`. Words that are `fixed` never change their case.
 
-    `cased`: the capitals of the infill are meant; `usual` are marks that texts like this one set apart.
+    `cased`: the capitals of the infill are meant; `usual` are marks that texts like this one set apart, and `names` are
+    words that they write with capitals, by what these are in small letters.
     """
-    words, heir = _with_case(text, span, infill_words(infill), fixed, cased)
+    words, heir = _with_case(text, span, infill_words(infill), fixed, cased, names)
     if heir is None and len(words) == 1 and _is_alike(text, span, words[0]):
         return Replacement(text.words[span.start].start, text.words[span.stop - 1].end, words[0])
     begin = text.words[span.start - 1].end if span.start else 0
@@ -148,7 +156,7 @@ def _inserted(gap: str, left: str | None, words: list[str], right: str | None, s
 
 
 def _with_case(
-    text: Text, span: Span, words: Sequence[str], fixed: Sequence[bool], cased: bool
+    text: Text, span: Span, words: Sequence[str], fixed: Sequence[bool], cased: bool, names: Names
 ) -> tuple[list[str], tuple[int, str] | None]:
     """Infilled words in the case of their place; and the next word of the text, with its index, if its case changes."""
     turkish, upper, lower = _letters(text.source)
@@ -162,9 +170,9 @@ def _with_case(
     old = [w for w in now[span.start : span.stop] if w.upper() != w.lower()]
     if old and all(len(w) > 2 and _is_shouted(w) for w in old):  # "OK" is not shouted
         words = [_upper(w, turkish) for w in words]
-    names = {now[i].lower(): now[i] for i in range(span.start, span.stop) if not _starts_sentence(now, i)}
+    here = {now[i].lower(): now[i] for i in range(span.start, span.stop) if not _starts_sentence(now, i)}
     if not cased:
-        words = [names.get(w, "I" + w[1:] if re.fullmatch(r"i(['’]\w+)?", w) else w) for w in words]
+        words = [here.get(w) or names.get(w, "I" + w[1:] if re.fullmatch(r"i(['’]\w+)?", w) else w) for w in words]
     sentences = next(filter(str.isalpha, text.source), "").isupper()  # do they begin with a capital here?
     first = next((w for w in now[span.start :] if _is_spoken(w)), "")
     capital = _starts_sentence(now, span.start) and (first[0].isupper() if first[:1].isalpha() else sentences)
@@ -183,9 +191,22 @@ def _with_case(
     heir = now[k]
     if capital and is_first and not was_first:  # a deleted first word hands its capital on
         heir = _upper(heir[0], turkish, str.title) + heir[1:]
-    elif was_first and not is_first and _may_be_lowered(now, k):
+    elif was_first and not is_first and heir.lower() not in names and _may_be_lowered(now, k):
         heir = _lower(heir[0], turkish) + heir[1:]
     return new, (k, heir) if heir != now[k] else None
+
+
+def usual_names(texts: Iterable[str], most: int) -> list[str]:
+    """The words that texts write with capitals inside of sentences, the most frequent ones if there are more."""
+    inside = defaultdict[str, Counter[str]](Counter)
+    for text in texts:
+        words = [text[a:b] for a, b in split_words(text)]
+        for k, word in enumerate(words):
+            if word[0].isalpha() and not _starts_sentence(words, k):
+                inside[word.lower()][word] += 1
+    usual = [(*forms.most_common(1)[0], forms.total()) for forms in inside.values()]
+    found = [(-count, word) for word, count, of in usual if not word.islower() and count > max(1, _NAMED * of)]
+    return sorted(word for _, word in sorted(found)[:most])
 
 
 @lru_cache(maxsize=8192)  # as many texts as are edited at a time

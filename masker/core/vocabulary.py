@@ -45,6 +45,7 @@ class Vocabulary:
         backend.encode_special_tokens = True  # a literal "[MASK]" in a user's text is text
         self._backend = backend
         self.gaps: Mapping[str, str] = {}  # marks that the texts of the model set apart, with their white space
+        self.names: Mapping[str, str] = {}  # words that they write with capitals, by what these are in small letters
         self._texts: dict[str, Text] = {}
         self._chunks: dict[str, Chunk] = {}
         self._first: dict[str, Chunk] = {}  # those that a text begins with

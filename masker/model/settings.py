@@ -93,7 +93,8 @@ class Settings:
     are never inserted on the way to a domain.
     `longest` is how many pieces all but 1 % of a domain's texts have at most, `shape` how many `sentences` they have on
     average and how many `words` a sentence; `search` has the knobs of the search editor as tuned for a target domain.
-    `gaps` are marks that the texts set apart from words, as French does, with their white space; `segmenter` is what cut texts without spaces into words, if there were any. `seen` are the
+    `gaps` are marks that the texts set apart from words, as French does, with their white space, and `names` words that
+    they write with capitals; `segmenter` is what cut texts without spaces into words, if there were any. `seen` are the
     pieces of a domain's texts, as `packed`, and `counts` how often they are there.
     """
 
@@ -108,6 +109,7 @@ class Settings:
     shape: dict[str, dict[str, float]] = field(default_factory=dict)
     search: dict[str, dict[str, float]] = field(default_factory=dict)
     gaps: dict[str, str] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
     segmenter: str | None = None
     seen: dict[str, str] = field(default_factory=dict)
     counts: dict[str, str] = field(default_factory=dict)

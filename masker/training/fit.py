@@ -11,6 +11,7 @@ import torch
 
 from masker.core.segments import shape
 from masker.core.spacing import usual_gaps
+from masker.core.surface import usual_names
 from masker.core.unspaced import is_unspaced, segmenter
 from masker.data.corpora import hold_out
 from masker.errors import MaskerError, unknown
@@ -28,6 +29,7 @@ from masker.training.settings import TrainSettings
 from masker.training.vocabulary import respelt
 
 SHAPED = 10_000  # texts of a domain whose sentences are counted
+NAMES = 20_000  # words with capitals that are kept at most
 APART = 5  # words of a sentence for each edit in it; docs/fitting.md has the figures
 MOST_EDITS = 4
 UNSPACED = 0.01  # share of texts in scripts without spaces above which a model depends on how they were cut
@@ -130,10 +132,11 @@ def _train(
 def _of_language(model: PaddedMLM, texts: Sequence[str], vocabulary: int | None) -> PaddedMLM:
     """The model with pieces that spell the texts, and with what it must know of how they are written."""
     model = respelt(model, texts, vocabulary)
-    gaps = usual_gaps(texts[:: len(texts) // SHAPED + 1])
+    some = texts[:: len(texts) // SHAPED + 1]
+    gaps, names = usual_gaps(some), [] if model.vocabulary.cased else usual_names(some, NAMES)
     unspaced = sum(map(is_unspaced, texts)) > UNSPACED * len(texts)
     model.settings = replace(
-        model.settings, gaps=gaps, segmenter=segmenter() or NO_SEGMENTER if unspaced else None
+        model.settings, gaps=gaps, names=names, segmenter=segmenter() or NO_SEGMENTER if unspaced else None
     )
     return model
 

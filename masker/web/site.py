@@ -141,6 +141,7 @@ def _vocabulary(masker: Masker) -> dict[str, Any]:
     return {
         "special": sorted(special), "never": np.flatnonzero(~vocabulary.infillable).tolist(),
         "unknown": tokenizer.unk_token_id, "pad": vocabulary.pad, "gaps": dict(vocabulary.gaps),
+        "names": dict(vocabulary.names),
         "prefix": tokenizer.backend_tokenizer.model.continuing_subword_prefix,
         "frame": {"start": frame.start, "end": frame.end, "mask": frame.mask, "pad": frame.pad},
     }  # fmt: skip

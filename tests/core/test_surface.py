@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from masker.core.spacing import is_tokenised
 from masker.core.spans import Span, enumerate_spans
-from masker.core.surface import Replacement, infill_words, replacement
+from masker.core.surface import Replacement, infill_words, replacement, usual_names
 from masker.core.text import Text, Word, split_words
 
 
@@ -208,6 +208,34 @@ def test_fixed_words_keep_their_case() -> None:
     assert written("[[]]Poland is far.", "that", fixed=("Poland",)) == "That Poland is far."
     assert written("[[]]Poland is far.", "that") == "That poland is far."
     assert written("[[so]] ebay is Far.", "", fixed=("ebay",)) == "ebay is Far."
+
+
+@pytest.mark.parametrize(
+    ("marked", "infill", "expected"),
+    [
+        ("[[]]Poland is far.", "and", "And Poland is far."),
+        ("[[]]Houses are far.", "and", "And houses are far."),
+        ("It is [[far]].", "in poland", "It is in Poland."),
+        ("[[Here]] we are.", "poland", "Poland we are."),
+        ("it is [[far]].", "in poland", "it is in poland."),  # written without capitals
+        ("IT IS [[FAR]].", "poland", "IT IS POLAND."),
+    ],
+)
+def test_names_have_their_capitals(marked: str, infill: str, expected: str) -> None:
+    text, span = parse(marked)
+    r = replacement(text, span, infill, fixed=[False] * len(text.words), names={"poland": "Poland"})
+    assert text.source[: r.start] + r.new + text.source[r.end :] == expected
+
+
+def test_names_are_what_texts_write_with_capitals_inside_of_sentences() -> None:
+    texts = [
+        "We saw Paris. It was Paris!",
+        "The NASA, our NASA, is here.",
+        "He saw Spring, a spring, one spring.",
+        "May I? I may.",
+    ]
+    assert usual_names(texts, 9) == ["NASA", "Paris"]  # `I` was there once inside
+    assert usual_names([*texts, "So Paris it is."], 1) == ["Paris"]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ function spelt(vocabulary, text, span, pieces) {
 export function placed(task, text, span, infill, fixed) {
   const words = infillWords(infill);
   if (infill.includes("\ufffd") || !words.every(isPrintable)) return null;
-  const made = replacement(text, span, infill, fixed, task.vocabulary.gaps);
+  const made = replacement(text, span, infill, fixed, task.vocabulary.gaps, task.vocabulary.names);
   const result = text.source.slice(0, made.start) + made.new + text.source.slice(made.end);
   if (result === text.source || !hasAlnum(result)) return null;
   if (task.forbid.size && [...words, ...added(text.source, result)].some((word) => task.forbid.has(word.toLowerCase()))) return null;

@@ -21,8 +21,8 @@ const QUOTES = new Set('"“„«‹「『');
 const TURKISH = /[ıİğĞ]/;
 
 /** Write the decoded pieces `infill` in the place of a span: {start, end, new}. Words that are `fixed` keep their case. */
-export function replacement(text, span, infill, fixed, usual) {
-  const [words, heir] = withCase(text, span, infillWords(infill), fixed);
+export function replacement(text, span, infill, fixed, usual, names = new Map()) {
+  const [words, heir] = withCase(text, span, infillWords(infill), fixed, names);
   let begin = span.start ? text.words[span.start - 1].end : 0;
   let finish = span.stop < text.words.length ? text.words[span.stop].start : text.source.length;
   let made = withSpaces(text, span, words, begin, finish, usual);
@@ -119,7 +119,7 @@ function inserted(gap, left, words, right, spacing) {
 // -- case ------------------------------------------------------------------------------------------------------------
 
 /** Infilled words in the case of their place; and the next word of the text, with its index, if its case changes. */
-function withCase(text, span, infilled, fixed) {
+function withCase(text, span, infilled, fixed, names) {
   let words = infilled;
   const turkish = TURKISH.test(text.source + words.join(""));
   if (!hasUpper(text.source)) return [words.map((word) => lower(word, turkish)), null];
@@ -127,9 +127,9 @@ function withCase(text, span, infilled, fixed) {
   const now = text.words.map((_, i) => text.word(i));
   const old = now.slice(span.start, span.stop).filter((word) => word.toUpperCase() !== word.toLowerCase());
   if (old.length && old.every((word) => [...word].length > 2 && isShouted(word))) words = words.map((word) => upper(word, turkish));
-  const names = new Map();
-  for (let i = span.start; i < span.stop; i++) if (!startsSentence(now, i)) names.set(now[i].toLowerCase(), now[i]);
-  words = words.map((word) => names.get(word) ?? (new RegExp(`^i(?:['’]${W}+)?$`, "u").test(word) ? `I${word.slice(1)}` : word));
+  const here = new Map();
+  for (let i = span.start; i < span.stop; i++) if (!startsSentence(now, i)) here.set(now[i].toLowerCase(), now[i]);
+  words = words.map((word) => here.get(word) ?? names.get(word) ?? (new RegExp(`^i(?:['’]${W}+)?$`, "u").test(word) ? `I${word.slice(1)}` : word));
   const sentences = isUpper(text.source.match(/\p{L}/u)?.[0] ?? ""); // do they begin with a capital here?
   const first = firstOf(now.slice(span.start).find(hasAlnum) ?? "");
   let capital = startsSentence(now, span.start) && (isAlpha(first) ? isUpper(first) : sentences);
@@ -139,18 +139,18 @@ function withCase(text, span, infilled, fixed) {
     made.push(word);
     capital = capital || (sentences && word !== "..." && endsSentence(word));
   }
-  return [made, heirOf(now, span, made, fixed, capital, turkish)];
+  return [made, heirOf(now, span, made, fixed, capital, turkish, names)];
 }
 
 /** The next word after a span, with its index, if its case changes. */
-function heirOf(now, span, made, fixed, capital, turkish) {
+function heirOf(now, span, made, fixed, capital, turkish, names) {
   const k = now.findIndex((word, i) => i >= span.stop && hasAlnum(word));
   if (k < 0 || fixed.slice(span.stop, k + 1).some(Boolean)) return null;
   const before = [...now.slice(0, span.start), ...made, ...now.slice(span.stop, k)];
   const [wasFirst, isFirst] = [startsSentence(now, k), startsSentence(before, before.length)];
   let heir = now[k];
   if (capital && isFirst && !wasFirst) heir = titled(heir, turkish); // a deleted first word hands its capital on
-  else if (wasFirst && !isFirst && mayBeLowered(now, k)) heir = lower(firstOf(heir), turkish) + heir.slice(firstOf(heir).length);
+  else if (wasFirst && !isFirst && !names.has(heir.toLowerCase()) && mayBeLowered(now, k)) heir = lower(firstOf(heir), turkish) + heir.slice(firstOf(heir).length);
   return heir !== now[k] ? [k, heir] : null;
 }
 

@@ -9,10 +9,11 @@ const PUNCTUATION = /([!-/:-@[-`{-~\p{P}])/u;
 const LONGEST = 100; // characters of a word: longer ones are unknown
 
 export class Vocabulary {
-  /** What `masker page` has written: {tokens, special, never, unknown, mask, pad, start, end, prefix, gaps}. */
+  /** What `masker page` has written: {tokens, special, never, unknown, mask, pad, start, end, prefix, gaps, names}. */
   constructor(told) {
     Object.assign(this, told);
     this.ids = new Map(told.tokens.map((token, id) => [token, id]));
+    this.names = new Map(Object.entries(told.names ?? {}));
     this.isSpecial = new Set(told.special);
     this.words = new Map();
   }
