@@ -30,8 +30,8 @@ from masker.training.vocabulary import respelt
 
 SHAPED = 10_000  # texts of a domain whose sentences are counted
 NAMES = 20_000  # words with capitals that are kept at most
-APART = 5  # words of a sentence for each edit in it; docs/fitting.md has the figures
-MOST_EDITS = 4
+APART = 5  # words for each edit; docs/fitting.md has the figures
+MOST_EDITS, MOST_AT_ONCE = 4, 3  # of a sentence, and of a text that is edited as a whole
 UNSPACED = 0.01  # share of texts in scripts without spaces above which a model depends on how they were cut
 # layers, width, heads of models made from scratch
 SIZES = {"tiny": (2, 128, 2), "mini": (4, 256, 4), "small": (6, 384, 12), "base": (12, 768, 12)}
@@ -142,10 +142,13 @@ def _of_language(model: PaddedMLM, texts: Sequence[str], vocabulary: int | None)
 
 
 def _allow_edits(settings: Settings) -> None:
-    """More edits than are usual for the search editor where it is to edit long sentences."""
+    """More edits than are usual for the search editor where it is to edit long sentences; or texts as a whole."""
     for name, other in settings.domains.items():
-        if other and settings.by_sentence(name, other):
-            edits = min(MOST_EDITS, int(settings.shape[other]["words"] / APART))
+        if other:
+            sentences, words = settings.shape[other]["sentences"], settings.shape[other]["words"]
+            alone = settings.by_sentence(name, other)
+            edits = int(words / APART) if alone else int(sentences * words / APART)
+            edits = min(edits, MOST_EDITS if alone else MOST_AT_ONCE)
             if edits > SearchSettings.max_edits:
                 settings.search.setdefault(name, {})["max_edits"] = edits
 

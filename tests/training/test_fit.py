@@ -62,6 +62,23 @@ def test_long_sentences_may_have_more_edits(base: Path, tmp_path: Path) -> None:
     three = {"max_edits": 3}
     for corpora, knobs in ((CORPORA, {}), (longer, {"negative": three, "positive": three})):
         assert fit(corpora, tmp_path / str(len(knobs)), base=base, settings=QUICK).settings.search == knobs
+    fused = {**longer, "negative": [5 * "and so on. " + line for line in CORPORA["negative"]]}  # edited as a whole
+    assert fit(fused, tmp_path / "whole", base=base, settings=QUICK).settings.search == {
+        "negative": three,
+        "positive": three,
+    }
+
+
+def test_pieces_and_names_are_counted(base: Path, tmp_path: Path) -> None:
+    corpora = {name: [f"Now Ann says {line}" for line in lines] for name, lines in CORPORA.items()}
+    model = fit(corpora, tmp_path, base=base, settings=QUICK)
+    assert model.settings.names == ["Ann"]
+    odds = model.odds("positive", "negative")
+    assert odds is not None
+    (great,), (was,) = (model.vocabulary.read(word).pieces for word in ("great", "was"))
+    assert odds[0, great] > 0 > odds[1, great]
+    assert abs(odds[0, was]) < odds[0, great]
+    assert Masker.from_pretrained(tmp_path).model.vocabulary.names == {"ann": "Ann"}
 
 
 def test_domains_are_told_apart_by_their_token(base: Path, tmp_path: Path) -> None:
