@@ -8,7 +8,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import NamedTuple
 
 from masker.core.spacing import Gaps, Spacing, is_mark, kind_of, may_stand_apart, plain
@@ -27,7 +26,6 @@ _PLAIN = Spacing(natural=True, apart={}, quotes={})
 _TURKISH = frozenset("ıİğĞ")
 _NAMED = 0.8  # of the times that a name is there, at least, it is written so
 
-
 Names = Mapping[str, str]
 
 
@@ -41,14 +39,14 @@ class Replacement(NamedTuple):
 
 def replacement(
     text: Text, span: Span, infill: str, *, fixed: Sequence[bool], cased: bool = False, usual: Gaps | None = None,
-    names: Names = MappingProxyType({}),
+    names: Names | None = None,
 ) -> Replacement:  # fmt: skip
     """Write the decoded pieces `infill` in the place of `span`. Words that are `fixed` never change their case.
 
     `cased`: the capitals of the infill are meant; `usual` are marks that texts like this one set apart, and `names` are
     words that they write with capitals, by what these are in small letters.
     """
-    words, heir = _with_case(text, span, infill_words(infill), fixed, cased, names)
+    words, heir = _with_case(text, span, infill_words(infill), fixed, cased, names or {})
     if heir is None and len(words) == 1 and _is_alike(text, span, words[0]):
         return Replacement(text.words[span.start].start, text.words[span.stop - 1].end, words[0])
     begin = text.words[span.start - 1].end if span.start else 0

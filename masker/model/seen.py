@@ -9,7 +9,7 @@ import numpy as np
 
 from masker.errors import MaskerError
 
-_MOST = 1 << 23  # bytes: two million counts
+_MOST, _MOST_COUNTS = 1 << 20, 1 << 22  # bytes: eight million pieces, a million counts
 _UNSEEN = 2.0  # times that a piece counts as seen besides
 _CERTAIN = 4.0  # nats, at most: a piece of one domain alone may just be rare
 
@@ -23,7 +23,7 @@ def packed(pieces: np.ndarray) -> str:
 
 def unpacked(name: str, text: str) -> np.ndarray:
     """The numbers, in order; `name` is for the message where it is none of these lines."""
-    return np.flatnonzero(np.unpackbits(_array(name, text)))
+    return np.flatnonzero(np.unpackbits(_array(name, text, _MOST)))
 
 
 def packed_counts(counts: np.ndarray) -> str:
@@ -32,7 +32,7 @@ def packed_counts(counts: np.ndarray) -> str:
 
 
 def unpacked_counts(name: str, text: str) -> np.ndarray:
-    data = _array(name, text)
+    data = _array(name, text, _MOST_COUNTS)
     return data[: len(data) // 4 * 4].view("<u4").astype(np.float64)
 
 
@@ -50,9 +50,9 @@ def _line(array: np.ndarray) -> str:
     return base64.b64encode(zlib.compress(array.tobytes(), 9)).decode()
 
 
-def _array(name: str, text: str) -> np.ndarray:
+def _array(name: str, text: str, most: int) -> np.ndarray:
     try:
-        data = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), _MOST)
+        data = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), most)
     except (ValueError, binascii.Error, zlib.error):
         raise MaskerError(f"`{name}` is no list of pieces; fit the model again, or leave it out") from None
     return np.frombuffer(data, np.uint8)

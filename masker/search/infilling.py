@@ -174,18 +174,20 @@ class Infiller:
         t = target.runtime(
             masked.with_domain(target.token), masked.attention, where, old, to_device(self._bias), top=TOP
         )
-        if source is not None:
-            asked = array_module(old)[0].concatenate([t.best, old], 2)
-            s = source.runtime(masked.with_domain(source.token), masked.attention, where, asked, None).asked_log_p
-        else:
-            s = array_module(old)[0].concatenate([t.best_log_p, t.asked_log_p], 2)
-        best, best_log_p, old_t, s = map(to_numpy, (t.best, t.best_log_p, t.asked_log_p[:, :, 0], s))
-        if self._odds is not None:  # no more than certain
-            there = to_numpy(old)[:, :, 0]
-            best_log_p = np.minimum(best_log_p + self._most, 0.0)
+        best, best_log_p, old_t, there = map(to_numpy, (t.best, t.best_log_p, t.asked_log_p, old))
+        if self._odds is not None:
+            best_log_p = np.minimum(best_log_p + self._most, 0.0)  # no more than certain
             old_t = np.minimum(old_t + self._odds[0][there], 0.0)
-            s = np.minimum(s + self._odds[1][np.concatenate([best, there[:, :, None]], 2)], 0.0)
-        return best, best_log_p, s[:, :, :TOP], np.stack([old_t, s[:, :, TOP]], 2)
+        if source is None:
+            s = np.concatenate([best_log_p, old_t], 2)
+        else:
+            asked = array_module(old)[0].concatenate([t.best, old], 2)
+            s = to_numpy(
+                source.runtime(masked.with_domain(source.token), masked.attention, where, asked, None).asked_log_p
+            )
+            if self._odds is not None:
+                s = np.minimum(s + self._odds[1][np.concatenate([best, there], 2)], 0.0)
+        return best, best_log_p, s[:, :, :TOP], np.stack([old_t[:, :, 0], s[:, :, TOP]], 2)
 
 
 def _contrast(target_log_p: np.ndarray, source_log_p: np.ndarray) -> np.ndarray:

@@ -68,6 +68,14 @@ def test_odds_come_to_what_the_domains_say(tasks: Callable[[str], Task], family:
         np.testing.assert_allclose(getattr(found, name)[shared, :, 0], expected, atol=1e-3)
 
 
+def test_without_a_source_domain_there_is_no_contrast_in_the_odds_either(tasks: Callable[[str], Task]) -> None:
+    task = tasks("bert")
+    odds = np.random.default_rng(0).normal(size=(2, len(task.vocabulary))).astype(np.float32)
+    found = infiller(task, TEXTS, odds=odds, source=None)
+    np.testing.assert_array_equal(found.source_log_p, found.target_log_p)
+    np.testing.assert_array_equal(found.old_s, found.old_t)
+
+
 def always(rows: np.ndarray, pieces: np.ndarray, log_p: np.ndarray) -> np.ndarray:
     return np.ones(len(rows), bool)
 

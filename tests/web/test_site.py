@@ -133,7 +133,10 @@ INFILLS = [
 ]  # fmt: skip
 
 
-def test_the_javascript_agrees(site: Path, tmp_path: Path, embedded: Masker) -> None:
+@pytest.mark.parametrize("names", [{}, {name.lower(): name for name in ("Great", "The", "STARS", "It", "Constructor")}])
+def test_the_javascript_agrees(
+    site: Path, tmp_path: Path, embedded: Masker, names: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Words, pieces, protection, sentences, spans and how infills are written; and the weights.
 
     Scripts without spaces are cut here, if what cuts them is installed, but never on the page.
@@ -144,6 +147,10 @@ def test_the_javascript_agrees(site: Path, tmp_path: Path, embedded: Masker) -> 
     copy = tmp_path / "site"
     shutil.copytree(site, copy, ignore=shutil.ignore_patterns("*.onnx", "*.wasm", "ort.js"))
     (copy / "package.json").write_text('{"type": "module"}')
+    told = json.loads((copy / "model.json").read_text("utf-8"))
+    told["vocabulary"]["names"] = names
+    (copy / "model.json").write_text(json.dumps(told), "utf-8")
+    monkeypatch.setattr(embedded.model.vocabulary, "names", names)
     asked = {"texts": TEXTS, "infills": INFILLS, "keep": ["soup", "Mr."], "to": "positive", "from": "negative"}
     command = [node, str(HERE / "agreement.mjs"), str(copy)]
     ran = subprocess.run(
